@@ -1,0 +1,35 @@
+// Time of a kernel on an accelerator: measured table first, formula after.
+//   GEMM: max(FLOPs / (rate x tile and wave efficiency), bytes / HBM rate), on `sms_free` SMs; wgrad with fp32 accumulation
+//   adds its read-modify-write traffic. Attention by kernel generation and pass. Memory-bound: bytes / (HBM x efficiency).
+#pragma once
+#include <string>
+#include "sim/core/time.hpp"
+#include "sim/device/constants.hpp"
+#include "sim/device/kernel.hpp"
+
+namespace twin::device {
+
+enum class AttentionKernel : std::uint8_t { kUnfused, kFlash1, kFlash2, kFlash3 };
+enum class Fp8Recipe : std::uint8_t { kTensorwise, kRowwise, kBlockwise, kMx };
+
+// Everything of (accelerator, stack) that kernel times depend on, resolved once from Spec and Constants.
+struct Model {
+  Spec spec;
+  double gemm_rate[static_cast<int>(Dtype::kCount)] = {};  // sustained FLOP/s on good shapes with all SMs
+  double attention_forward = 0, attention_backward = 0;    // FLOP/s on long sequences
+  double attention_half_length = 0;                        // sequence at which it reaches half of that
+  double hbm_rate = 0;                                     // bytes/s for memory-bound kernels
+  double gemm_k_half = 0, wave_weight = 0;                 // shape terms
+  double fusion = 1;                                       // memory-bound traffic multiplier of the stack
+  double launch_s = 0;                                     // host cost of one launch
+  double main_grad_visible = 0;                            // share of fp32 accumulation traffic not hidden in the epilogue
+  double optimizer_rate = 0;
+};
+Model resolve(const Spec& spec, const std::string& stack, AttentionKernel attention, Fp8Recipe recipe, const Constants& constants);
+
+// Seconds on the device, all SMs free when sms_free >= spec.sms; hbm_share: fraction of HBM bandwidth left to it (1 = all).
+double seconds(const Kernel& kernel, const Model& model, int sms_free, double hbm_share = 1.0);
+// Never below this: FLOPs / data-sheet peak, bytes / data-sheet bandwidth.
+double lower_bound_seconds(const Kernel& kernel, const Spec& spec);
+
+}  // namespace twin::device
