@@ -1,8 +1,8 @@
 // Collectives lowered to the fluid: which links carry how much (pattern), how much the busiest link carries per byte,
 // which latency and which rate cap. All integers, so that folded and explicit runs agree bit for bit.
 //
-// A communicator's *pattern* (ring, tree, nvls, sharp, all-to-all, p2p) gives its normalised link weights; an *op* on it
-// (all-gather of B bytes, ...) gives bytes on the busiest link, latency and cap. One pattern serves several ops.
+// A communicator's *pattern* (ring, tree, nvls, sharp, all-to-all, p2p) gives its normalised link weights; an *op* on
+// it (all-gather of B bytes, ...) gives bytes on the busiest link, latency and cap. One pattern serves several ops.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -17,7 +17,9 @@
 namespace twin::fabric {
 
 enum class CollectiveOp : std::uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kAllToAll, kSendRecv };
-enum class Algorithm : std::uint8_t { kRing, kTree, kNvls, kNvlsTree, kSharp, kPairwise };  // pairwise: all-to-all and p2p
+// kPairwise: all-to-all, or with two members the message from the first to the second. kExchange: an all-to-all of any
+// size, also of two (choose() returns it for those).
+enum class Algorithm : std::uint8_t { kRing, kTree, kNvls, kNvlsTree, kSharp, kPairwise, kExchange };
 enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };
 const char* name(CollectiveOp op);
 const char* name(Algorithm a);
@@ -29,8 +31,8 @@ struct Geometry {
   std::int32_t domains = 0;         // scale-up domains spanned
   std::int32_t max_per_domain = 0;  // members in the fullest
   std::int32_t min_per_domain = 0;
-  Reach reach = Reach::kSelf;       // farthest pair of ring neighbours
-  std::int64_t scale = kUnit;       // units on the busiest link when one ring edge (or one message) is kUnit
+  Reach reach = Reach::kSelf;  // farthest pair of ring neighbours
+  std::int64_t scale = kUnit;  // units on the busiest link when one ring edge (or one message) is kUnit
   friend bool operator==(const Geometry&, const Geometry&) = default;
 };
 
@@ -56,8 +58,10 @@ struct Cost {
   std::int64_t rate_cap = 0;       // 2^-32 byte/ns on the busiest link
 };
 
-// What NCCL's tuner would take here (constants of ../shared/published/facts/nccl_tuning_constants.json), with `family` and features of the view.
-Choice choose(const View& view, CollectiveOp op, std::int64_t bytes, const Geometry& geometry, const device::Constants& constants);
+// What NCCL's tuner would take here (constants of ../shared/published/facts/nccl_tuning_constants.json), with `family`
+// and features of the view.
+Choice choose(const View& view, CollectiveOp op, std::int64_t bytes, const Geometry& geometry,
+              const device::Constants& constants);
 Cost cost(const View& view, CollectiveOp op, std::int64_t bytes, const Choice& choice, const Geometry& geometry,
           const device::Constants& constants);
 // SMs held by a posted kernel of this choice (0: copy engine).

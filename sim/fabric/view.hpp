@@ -28,10 +28,10 @@ struct LinkLoad {
 enum class Reach : std::uint8_t { kSelf, kScaleUp, kNode, kLeaf, kPod, kCore };
 
 struct DomainFeatures {
-  bool nvls = false;    // NVLink SHARP: in-switch reduction in the scale-up domain
-  bool sharp = false;   // in-network reduction in the scale-out fabric
-  std::string family;   // accelerator family, "hopper"
-  std::string scaleout; // "infiniband", "roce", "efa", "slingshot", "omnipath", "ethernet", "ici"
+  bool nvls = false;     // NVLink SHARP: in-switch reduction in the scale-up domain
+  bool sharp = false;    // in-network reduction in the scale-out fabric
+  std::string family;    // accelerator family, "hopper"
+  std::string scaleout;  // "infiniband", "roce", "efa", "slingshot", "omnipath", "ethernet", "ici"
 };
 
 class View {
@@ -43,10 +43,10 @@ class View {
   virtual std::int64_t capacity(core::LinkId link) const = 0;  // 2^-32 byte/ns, degradations multiplied in, 0 = down
   virtual std::string link_name(core::LinkId link) const = 0;  // "nic:node17/3:tx"
   virtual core::NodeId node_of(core::DeviceId d) const = 0;
-  virtual int scaleup_domain_of(core::DeviceId d) const = 0;   // devices in one domain reach each other without a NIC
-  virtual int rail_of(core::DeviceId d) const = 0;             // index of its NIC inside its node
+  virtual int scaleup_domain_of(core::DeviceId d) const = 0;  // devices in one domain reach each other without a NIC
+  virtual int rail_of(core::DeviceId d) const = 0;            // index of its NIC inside its node
   virtual Reach reach(core::DeviceId a, core::DeviceId b) const = 0;
-  virtual core::Time latency(Reach r) const = 0;               // wire and switches, one way, without software
+  virtual core::Time latency(Reach r) const = 0;  // wire and switches, one way, without software
   // Appends the links that `units` of a message from a to b load (even split over spines unless ECMP). False: no path.
   virtual bool route(core::DeviceId a, core::DeviceId b, std::int64_t units, std::vector<LinkLoad>& out) const = 0;
   virtual const DomainFeatures& features() const = 0;

@@ -1,0 +1,139 @@
+// Time of a collective alone: latency + busiest_bytes / min(capacity, rate_cap).
+//   busiest_bytes = bytes of a unit edge x geometry.scale / efficiency: what the wire carries for headers, acks and
+//   gaps of
+//     the transport counts as bytes, so that contention stays physical and no link ever exceeds its wire rate.
+//   latency = base(protocol) + hops inside x hop(scale-up, protocol) + hops between x (hop(net, protocol) + wire) +
+//   fill;
+//     hops as in NCCL's tuner (ring: its steps; tree: up and down). fill = F b/(b + H): chunks grow with the message up
+//     to the staging buffer, and the pipeline fills and drains once; b = bytes on the busiest link.
+//   rate_cap = channels x per-channel rate.
+// Constants (level E) are fitted to nccl-tests curves only; constants.json has each with prior and source.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include "sim/fabric/collective.hpp"
+#include "sim/fabric/rates.hpp"
+
+namespace twin::fabric {
+namespace {
+
+__extension__ typedef __int128 i128;
+
+struct Lookup {
+  const device::Constants& constants;
+  std::string nvlink, net;
+  double scaleup(const std::string& key) const { return constants.get(nvlink + key); }
+  double network(const std::string& key) const { return constants.get(net + key); }
+};
+
+Lookup lookup(const View& view, const device::Constants& constants) {
+  const DomainFeatures& f = view.features();
+  return {constants, "nvlink." + (f.family.empty() ? std::string("*") : f.family) + ".",
+          "net." + (f.scaleout.empty() ? std::string("*") : f.scaleout) + "."};
+}
+
+bool in_switch(Algorithm a) { return a == Algorithm::kNvls || a == Algorithm::kNvlsTree; }
+
+// Bytes on a unit edge of the pattern (lower.cpp).
+i128 edge_bytes(CollectiveOp op, std::int64_t bytes, Algorithm a, const Geometry& g) {
+  const i128 b = bytes, n = std::max(1, g.ranks);
+  const bool reduce = op == CollectiveOp::kAllReduce;
+  switch (a) {
+    case Algorithm::kRing:
+      return op == CollectiveOp::kBroadcast ? b : (reduce ? 2 : 1) * b * (n - 1) / n;
+    case Algorithm::kNvls:
+      return reduce && g.domains <= 1 ? b + b / n : b;
+    case Algorithm::kTree:
+    case Algorithm::kNvlsTree:
+    case Algorithm::kSharp:
+      return reduce ? b : (b + 1) / 2;
+    case Algorithm::kPairwise:
+    case Algorithm::kExchange:
+      return b;
+  }
+  return b;
+}
+
+struct Hops {
+  double inside = 0, between = 0;
+};
+Hops hops(CollectiveOp op, Algorithm a, const Geometry& g) {
+  const double n = g.ranks, domains = std::max(1, g.domains);
+  const double twice = op == CollectiveOp::kAllReduce ? 2 : 1;
+  const double depth = domains > 1 ? std::ceil(std::log2(domains)) : 0;
+  switch (a) {
+    case Algorithm::kRing: {
+      const double between = domains > 1 ? twice * (domains - 1) : 0;
+      return {twice * (n - 1) - between, between};
+    }
+    case Algorithm::kTree:
+      return {twice * (n / domains - 1), twice * depth};
+    case Algorithm::kNvls:
+    case Algorithm::kNvlsTree:
+      return {1, twice * depth};
+    case Algorithm::kSharp:
+      return {2, 2};
+    case Algorithm::kPairwise:
+    case Algorithm::kExchange:
+      return domains > 1 ? Hops{0, 1} : Hops{1, 0};
+  }
+  return {};
+}
+
+const char* suffix(Protocol p) { return p == Protocol::kLl ? "ll_" : p == Protocol::kLl128 ? "ll128_" : "simple_"; }
+
+// True if the NICs, not the scale-up links, bound this collective on a healthy cluster.
+bool network_bound(const View& view, Algorithm a, const Geometry& g) {
+  if (g.domains <= 1) return false;
+  const WireRates w = probe(view);
+  const double k = std::max(1, g.min_per_domain);
+  const double nic = w.nic > 0 ? w.nic_share / (k * w.nic) : 0;
+  const double inside = w.scaleup > 0 ? (in_switch(a) ? k + 1 : k - 1) / (k * w.scaleup) : 0;
+  return nic >= inside;
+}
+
+double efficiency(const Lookup& c, const Choice& choice, bool network) {
+  double e = network                       ? c.network("efficiency")
+             : in_switch(choice.algorithm) ? c.scaleup("nvls_efficiency")
+                                           : c.scaleup("efficiency");
+  if (choice.protocol == Protocol::kLl128) e *= c.scaleup("ll128_share");
+  if (choice.protocol == Protocol::kLl) e *= c.scaleup("ll_share");
+  return e;
+}
+
+}  // namespace
+
+Cost cost(const View& view, CollectiveOp op, std::int64_t bytes, const Choice& choice, const Geometry& g,
+          const device::Constants& constants) {
+  Cost out;
+  const Lookup c = lookup(view, constants);
+  out.rate_cap = std::max<std::int64_t>(1, to_rate(choice.channels * c.scaleup("channel_gbs") * 1e9));
+  if (g.ranks < 2 || bytes <= 0) return out;
+  const bool network = network_bound(view, choice.algorithm, g);
+  const auto parts = static_cast<std::int64_t>(efficiency(c, choice, network) * static_cast<double>(kUnit) + 0.5);
+  const i128 units = edge_bytes(op, bytes, choice.algorithm, g) * g.scale;
+  out.busiest_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>((units + parts - 1) / parts));
+
+  const std::string p = suffix(choice.protocol);
+  const Hops h = hops(op, choice.algorithm, g);
+  double us = c.scaleup("base_" + p + "us");
+  us += h.inside * c.scaleup(in_switch(choice.algorithm) ? "hop_nvls_us" : "hop_" + p + "us");
+  if (g.domains > 1) {
+    const double wire = view.latency(g.reach).seconds() * 1e6;
+    us += c.network("base_us") + h.between * (c.network("hop_" + p + "us") + wire);
+  }
+  if (op == CollectiveOp::kAllToAll)
+    us += (g.ranks - 1) * (g.domains > 1 ? c.network("peer_us") : c.scaleup("peer_us"));
+  if (choice.protocol == Protocol::kSimple) {
+    const auto b = static_cast<double>(out.busiest_bytes);
+    const double fill =
+        g.domains > 1 ? c.network("fill_us") : c.scaleup(in_switch(choice.algorithm) ? "nvls_fill_us" : "fill_us");
+    us += fill * b / (b + 1e6 * (g.domains > 1 ? c.network("fill_mb") : c.scaleup("fill_mb")));
+  }
+  out.latency = core::Time::from_seconds(us * 1e-6);
+  return out;
+}
+
+int ctas(const View&, CollectiveOp, const Choice& choice) { return choice.channels; }
+
+}  // namespace twin::fabric
