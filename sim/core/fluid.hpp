@@ -106,7 +106,8 @@ class Fluid {
     std::int64_t rate = 0, next_rate = 0, cap = 0, cap_level = 0, phi = 1;
     Time last, finish = Time::never();
     std::uint32_t begin = 0, end = 0;  // uses
-    std::uint32_t version = 0, mark = 0;
+    std::uint32_t version = 0;
+    std::uint64_t mark = 0;
     std::int32_t dead = 0;  // links of capacity 0 that it crosses
     bool active = false, fresh = false, fixed = false;
   };
@@ -115,7 +116,7 @@ class Fluid {
     Int128 left = 0, open = 0;  // while filling: capacity not taken, demand not fixed
     std::int64_t capacity = 0;
     std::uint32_t first = 0, count = 0;  // active users
-    std::uint32_t mark = 0;
+    std::uint64_t mark = 0;
   };
   struct Level {
     std::int64_t level;
@@ -125,12 +126,14 @@ class Fluid {
   const Activity& at(std::int32_t a) const { return activities_[static_cast<std::size_t>(a)]; }
   Activity& at(std::int32_t a) { return activities_[static_cast<std::size_t>(a)]; }
   Link& link_at(std::int32_t l) { return links_[static_cast<std::size_t>(l)]; }
-  void collect(std::int32_t activity, std::int32_t link);
+  void solve_component(Time now);
+  void collect();
   void fill();
   void fill_one(Activity& x) const;
   void open_component();
   std::int64_t lowest_level();
-  void fix(std::int32_t activity, std::int64_t level);
+  void fix(Activity& x, std::int64_t level);
+  void fix_caps_below(std::size_t& next, std::int64_t level);
   void commit(Time now);
 
   std::vector<Activity> activities_;
@@ -141,7 +144,7 @@ class Fluid {
   std::vector<std::int32_t> component_links_, component_activities_, batch_;
   std::vector<Level> heap_, caps_;
   std::size_t unfixed_ = 0;
-  std::uint32_t epoch_ = 0;
+  std::uint64_t epoch_ = 0;
   std::int64_t solves_ = 0, touched_ = 0;
 };
 

@@ -1,0 +1,363 @@
+#include "sim/core/fluid.hpp"
+#include <algorithm>
+#include <cmath>
+#include "sim/core/check.hpp"
+
+namespace twin::core {
+namespace {
+
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+
+Int128 spread(std::int64_t capacity) { return Int128{capacity} << 20; }  // in the unit of weight x rate
+
+// floor(n / d) for n >= 0, d > 0, saturated; a 128-bit division costs ten times a 64-bit one and is rarely needed.
+std::int64_t quotient(Int128 n, Int128 d) {
+  if (n <= kMax && d <= kMax) return static_cast<std::int64_t>(n) / static_cast<std::int64_t>(d);
+  const Int128 q = n / d;
+  return q > kMax ? kMax : static_cast<std::int64_t>(q);
+}
+
+}  // namespace
+
+std::int64_t fluid_rate(double bytes_per_s) {
+  const double rate = bytes_per_s * 1e-9 * 4294967296.0;
+  if (!(rate > 0)) return 0;
+  return rate >= static_cast<double>(kUncapped) ? kUncapped : std::llround(rate);
+}
+
+double fluid_bytes_per_s(std::int64_t rate) { return static_cast<double>(rate) / 4294967296.0 * 1e9; }
+
+std::int64_t fluid_weight(double weight) { return std::llround(weight * static_cast<double>(kWeightOne)); }
+
+Int128 fluid_bytes(std::int64_t bytes) { return Int128{bytes} << 32; }
+
+std::int32_t FluidStructure::add(std::int64_t phi_of_one,
+                                 const std::vector<std::pair<std::int32_t, std::int64_t>>& uses) {
+  for (const auto& [l, w] : uses) {
+    link.push_back(l);
+    weight.push_back(w);
+  }
+  offset.push_back(link.size());
+  phi.push_back(phi_of_one);
+  return static_cast<std::int32_t>(phi.size()) - 1;
+}
+
+Fluid::Fluid(const FluidStructure& structure) {
+  const auto& s = structure;
+  TWIN_CHECK(s.offset.size() == s.phi.size() + 1 && s.offset.front() == 0);
+  TWIN_CHECK(s.link.size() == s.weight.size() && s.offset.back() == s.link.size());
+  TWIN_CHECK(s.link.size() < std::numeric_limits<std::uint32_t>::max());
+  activities_.resize(s.phi.size());
+  links_.resize(s.capacity.size());
+  uses_.reserve(s.link.size());
+  for (std::size_t a = 0; a < s.phi.size(); ++a) {
+    TWIN_CHECK(s.phi[a] >= 1 && s.phi[a] <= kWeightOne && s.offset[a] <= s.offset[a + 1]);
+    activities_[a].phi = s.phi[a];
+    activities_[a].begin = static_cast<std::uint32_t>(uses_.size());
+    for (std::size_t k = s.offset[a]; k < s.offset[a + 1]; ++k) {
+      TWIN_CHECK(s.link[k] >= 0 && static_cast<std::size_t>(s.link[k]) < links_.size());
+      TWIN_CHECK(s.weight[k] >= 0 && s.weight[k] <= kUncapped >> 16);
+      if (s.weight[k] == 0) continue;
+      uses_.push_back({s.link[k], 0, s.weight[k]});
+      ++link_at(s.link[k]).first;
+    }
+    activities_[a].end = static_cast<std::uint32_t>(uses_.size());
+  }
+  std::uint32_t first = 0;
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    TWIN_CHECK(s.capacity[l] >= 0 && s.capacity[l] <= kUncapped);
+    links_[l].capacity = s.capacity[l];
+    first += std::exchange(links_[l].first, first);
+  }
+  users_.resize(uses_.size());
+}
+
+void Fluid::reset() {
+  for (std::size_t a = 0; a < activities_.size(); ++a)
+    if (activities_[a].active) end(static_cast<std::int32_t>(a));
+  dirty_links_.clear();
+  dirty_activities_.clear();
+}
+
+void Fluid::start(std::int32_t activity, Time now, std::int64_t bytes, std::int64_t cap) {
+  Activity& x = at(activity);
+  TWIN_CHECK(!x.active && bytes >= 0 && cap >= 0 && cap <= kUncapped);
+  x.active = x.fresh = true;
+  x.remaining = fluid_bytes(bytes);
+  x.rate = 0;
+  x.cap = cap;
+  x.cap_level = (cap + x.phi - 1) / x.phi;
+  x.last = now;
+  x.finish = Time::never();
+  x.dead = 0;
+  ++x.version;
+  for (std::uint32_t k = x.begin; k < x.end; ++k) {
+    Link& l = link_at(uses_[k].link);
+    uses_[k].place = l.count;
+    users_[l.first + l.count++] = {activity, k, uses_[k].weight};
+    l.demand += Int128{uses_[k].weight} * x.phi;
+    x.dead += l.capacity == 0;
+  }
+  dirty_activities_.push_back(activity);
+}
+
+void Fluid::end(std::int32_t activity) {
+  Activity& x = at(activity);
+  TWIN_CHECK(x.active);
+  x.active = false;
+  x.rate = 0;
+  x.finish = Time::never();
+  ++x.version;
+  for (std::uint32_t k = x.begin; k < x.end; ++k) {
+    Link& l = link_at(uses_[k].link);
+    User& hole = users_[l.first + uses_[k].place];
+    hole = users_[l.first + --l.count];
+    uses_[hole.use].place = uses_[k].place;
+    l.demand -= Int128{uses_[k].weight} * x.phi;
+    if (l.count > 0) dirty_links_.push_back(uses_[k].link);
+  }
+}
+
+void Fluid::set_capacity(std::int32_t link, std::int64_t capacity) {
+  TWIN_CHECK(capacity >= 0 && capacity <= kUncapped);
+  Link& l = link_at(link);
+  if (l.capacity == capacity) return;
+  const int dies = (capacity == 0) - (l.capacity == 0);
+  l.capacity = capacity;
+  for (std::uint32_t i = 0; i < l.count; ++i) at(users_[l.first + i].activity).dead += dies;
+  if (l.count > 0) dirty_links_.push_back(link);
+}
+
+void Fluid::set_cap(std::int32_t activity, std::int64_t cap) {
+  Activity& x = at(activity);
+  TWIN_CHECK(x.active && cap >= 0 && cap <= kUncapped);
+  if (x.cap == cap) return;
+  x.cap = cap;
+  x.cap_level = (cap + x.phi - 1) / x.phi;
+  dirty_activities_.push_back(activity);
+}
+
+Int128 Fluid::remaining(std::int32_t activity, Time now) const {
+  const Activity& x = at(activity);
+  if (!x.active) return 0;
+  return std::max(Int128{0}, x.remaining - Int128{x.rate} * (now - x.last).count());
+}
+
+const std::vector<std::int32_t>& Fluid::solve(Time now) {
+  ++epoch_;
+  changed_.clear();
+  for (std::int32_t a : dirty_activities_) {
+    if (!at(a).active || at(a).mark == epoch_) continue;
+    at(a).mark = epoch_;
+    component_activities_.assign(1, a);
+    component_links_.clear();
+    solve_component(now);
+  }
+  for (std::int32_t l : dirty_links_) {
+    if (link_at(l).count == 0 || link_at(l).mark == epoch_) continue;
+    link_at(l).mark = epoch_;
+    component_activities_.clear();
+    component_links_.assign(1, l);
+    solve_component(now);
+  }
+  dirty_activities_.clear();
+  dirty_links_.clear();
+  return changed_;
+}
+
+void Fluid::solve_component(Time now) {
+  collect();
+  ++solves_;
+  touched_ += static_cast<std::int64_t>(component_activities_.size());
+  if (component_activities_.size() == 1)
+    fill_one(at(component_activities_.front()));
+  else
+    fill();
+  commit(now);
+}
+
+// Everything connected to the seed that the component's two lists hold.
+void Fluid::collect() {
+  std::size_t next_link = 0, next_activity = 0;
+  while (true) {
+    if (next_activity < component_activities_.size()) {
+      const Activity& x = at(component_activities_[next_activity++]);
+      for (std::uint32_t k = x.begin; k < x.end; ++k) {
+        Link& l = link_at(uses_[k].link);
+        if (l.mark == epoch_) continue;
+        l.mark = epoch_;
+        component_links_.push_back(uses_[k].link);
+      }
+    } else if (next_link < component_links_.size()) {
+      const Link& l = link_at(component_links_[next_link++]);
+      for (const User *u = &users_[l.first], *last = u + l.count; u != last; ++u) {
+        if (at(u->activity).mark == epoch_) continue;
+        at(u->activity).mark = epoch_;
+        component_activities_.push_back(u->activity);
+      }
+    } else {
+      return;
+    }
+  }
+}
+
+// Alone on its links: the level is the smallest of the links' and the cap's; links that do not lower it cost no
+// division.
+void Fluid::fill_one(Activity& x) const {
+  x.next_rate = 0;
+  if (x.dead > 0 || x.cap == 0) return;
+  std::int64_t level = x.cap_level;
+  for (std::uint32_t k = x.begin; k < x.end; ++k) {
+    const Link& l = links_[static_cast<std::size_t>(uses_[k].link)];
+    if (spread(l.capacity) < l.demand * level) level = quotient(spread(l.capacity), l.demand);
+  }
+  const Int128 rate = std::min(Int128{x.cap}, Int128{level} * x.phi);
+  x.next_rate = std::max<std::int64_t>(1, static_cast<std::int64_t>(rate));
+}
+
+// Stalled activities get 0 and leave; the rest is open, the links in a heap by level and the caps in order.
+void Fluid::open_component() {
+  for (std::int32_t id : component_links_) {
+    Link& l = link_at(id);
+    l.left = spread(l.capacity);
+    l.open = l.demand;
+  }
+  caps_.clear();
+  for (std::int32_t id : component_activities_) {
+    Activity& x = at(id);
+    x.next_rate = 0;
+    x.fixed = x.dead > 0 || x.cap == 0;
+    if (!x.fixed)
+      caps_.push_back({x.cap_level, id});
+    else
+      for (std::uint32_t k = x.begin; k < x.end; ++k) link_at(uses_[k].link).open -= Int128{uses_[k].weight} * x.phi;
+  }
+  std::sort(caps_.begin(), caps_.end(), [](const Level& a, const Level& b) { return a.level < b.level; });
+  unfixed_ = caps_.size();
+  heap_.clear();
+  for (std::int32_t id : component_links_) {
+    const Link& l = link_at(id);
+    if (l.open > 0) heap_.push_back({quotient(l.left, l.open), id});
+  }
+  std::make_heap(heap_.begin(), heap_.end());
+}
+
+// A link's level never falls while others are fixed at or below it, so a stored level is a lower bound: only the top of
+// the heap needs a look. kMax where no link is open.
+std::int64_t Fluid::lowest_level() {
+  while (!heap_.empty()) {
+    const Link& l = link_at(heap_.front().id);
+    const std::int64_t stored = heap_.front().level;
+    const std::int64_t level = l.open > 0 ? quotient(l.left, l.open) : kMax;
+    if (l.open > 0 && level <= stored) return level;
+    std::pop_heap(heap_.begin(), heap_.end());
+    if (l.open > 0) {
+      heap_.back().level = level;
+      std::push_heap(heap_.begin(), heap_.end());
+    } else {
+      heap_.pop_back();
+    }
+  }
+  return kMax;
+}
+
+void Fluid::fix(Activity& x, std::int64_t level) {
+  const Int128 rate = std::min(Int128{x.cap}, Int128{level} * x.phi);
+  x.next_rate = std::max<std::int64_t>(1, static_cast<std::int64_t>(rate));
+  x.fixed = true;
+  --unfixed_;
+  for (std::uint32_t k = x.begin; k < x.end; ++k) {
+    Link& l = link_at(uses_[k].link);
+    l.left = std::max(Int128{0}, l.left - Int128{uses_[k].weight} * x.next_rate);
+    l.open -= Int128{uses_[k].weight} * x.phi;
+  }
+}
+
+// Caps below the lowest link are reached whatever the others do; fixing them can only raise the links.
+void Fluid::fix_caps_below(std::size_t& next, std::int64_t level) {
+  for (; next < caps_.size() && caps_[next].level < level; ++next)
+    if (Activity& x = at(caps_[next].id); !x.fixed) fix(x, caps_[next].level);
+}
+
+void Fluid::fill() {
+  open_component();
+  std::size_t next_cap = 0;
+  while (unfixed_ > 0) {
+    const std::int64_t level = lowest_level();
+    const std::size_t before = unfixed_;
+    fix_caps_below(next_cap, level);
+    if (unfixed_ != before) continue;
+    batch_.clear();  // the links and the caps that tie at this level, before any of them is fixed
+    while (lowest_level() == level) {
+      batch_.push_back(heap_.front().id);
+      std::pop_heap(heap_.begin(), heap_.end());
+      heap_.pop_back();
+    }
+    for (std::int32_t id : batch_) {
+      const Link& l = link_at(id);
+      for (const User *u = &users_[l.first], *last = u + l.count; u != last; ++u)
+        if (Activity& x = at(u->activity); !x.fixed) fix(x, level);
+    }
+    for (; next_cap < caps_.size() && caps_[next_cap].level == level; ++next_cap)
+      if (Activity& x = at(caps_[next_cap].id); !x.fixed) fix(x, level);
+  }
+}
+
+void Fluid::commit(Time now) {
+  for (std::int32_t id : component_activities_) {
+    Activity& x = at(id);
+    if (x.next_rate == x.rate && !x.fresh) continue;
+    x.remaining -= Int128{x.rate} * (now - x.last).count();
+    x.last = now;
+    x.rate = x.next_rate;
+    x.fresh = false;
+    ++x.version;
+    x.finish = Time::never();
+    if (x.remaining <= 0)
+      x.finish = now;
+    else if (x.rate > 0)
+      x.finish = now + Time::ns(quotient(x.remaining + x.rate - 1, x.rate));
+    changed_.push_back(id);
+  }
+}
+
+std::int64_t Fluid::verify() const {
+  TWIN_CHECK(!dirty());
+  struct Sum {
+    Int128 used = 0, demand = 0, floor = 0;  // floor: weights of those at the least rate, 1
+    std::int64_t top_rate = 0, top_phi = 1;  // the user with the largest rate / phi
+    bool full = false;
+  };
+  std::vector<Sum> sums(links_.size());
+  std::int64_t violations = 0;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const Link& l = links_[i];
+    Sum& s = sums[i];
+    for (std::uint32_t k = 0; k < l.count; ++k) {
+      const User& u = users_[l.first + k];
+      const Activity& x = at(u.activity);
+      s.used += Int128{u.weight} * x.rate;
+      if (x.rate > 0) s.demand += Int128{u.weight} * x.phi;
+      if (x.rate == 1) s.floor += u.weight;
+      if (x.rate > 1 && Int128{x.rate} * s.top_phi > Int128{s.top_rate} * x.phi) {
+        s.top_rate = x.rate;
+        s.top_phi = x.phi;
+      }
+    }
+    violations += s.used > spread(l.capacity) + s.floor;
+    s.full = spread(l.capacity) - s.used < 2 * s.demand;  // no room for two more units of level
+  }
+  for (const Activity& x : activities_) {
+    if (!x.active) continue;
+    bool right = x.dead > 0 || x.cap == 0 ? x.rate == 0 : x.rate == x.cap;
+    if (x.rate < 1 && x.dead == 0 && x.cap > 0) right = false;
+    for (std::uint32_t k = x.begin; k < x.end && !right && x.rate > 0; ++k) {
+      const Sum& s = sums[static_cast<std::size_t>(uses_[k].link)];
+      right = s.full && Int128{s.top_rate} * x.phi <= Int128{x.rate} * s.top_phi;
+    }
+    violations += !right || x.rate > x.cap;
+  }
+  return violations;
+}
+
+}  // namespace twin::core
