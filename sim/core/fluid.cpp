@@ -322,9 +322,15 @@ void Fluid::commit(Time now) {
 }
 
 std::int64_t Fluid::verify() const {
-  TWIN_CHECK(!dirty());
+  std::vector<std::int64_t> rates;
+  rates.reserve(activities_.size());
+  for (const Activity& x : activities_) rates.push_back(x.rate);
+  return verify(rates);
+}
+
+std::int64_t Fluid::verify(const std::vector<std::int64_t>& rates) const {
+  TWIN_CHECK(!dirty() && rates.size() == activities_.size());
   struct Sum {
-    Int128 used = 0, demand = 0, floor = 0;  // floor: weights of those at the least rate, 1
     std::int64_t top_rate = 0, top_phi = 1;  // the user with the largest rate / phi
     bool full = false;
   };
@@ -333,29 +339,31 @@ std::int64_t Fluid::verify() const {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     const Link& l = links_[i];
     Sum& s = sums[i];
+    Int128 used = 0, demand = 0, least = 0;  // least: weights of those at the least rate, 1
     for (std::uint32_t k = 0; k < l.count; ++k) {
       const User& u = users_[l.first + k];
-      const Activity& x = at(u.activity);
-      s.used += Int128{u.weight} * x.rate;
-      if (x.rate > 0) s.demand += Int128{u.weight} * x.phi;
-      if (x.rate == 1) s.floor += u.weight;
-      if (x.rate > 1 && Int128{x.rate} * s.top_phi > Int128{s.top_rate} * x.phi) {
-        s.top_rate = x.rate;
-        s.top_phi = x.phi;
+      const std::int64_t rate = rates[static_cast<std::size_t>(u.activity)], phi = at(u.activity).phi;
+      used += Int128{u.weight} * rate;
+      if (rate > 0) demand += Int128{u.weight} * phi;
+      if (rate == 1) least += u.weight;
+      if (rate > 1 && Int128{rate} * s.top_phi > Int128{s.top_rate} * phi) {
+        s.top_rate = rate;
+        s.top_phi = phi;
       }
     }
-    violations += s.used > spread(l.capacity) + s.floor;
-    s.full = spread(l.capacity) - s.used < 2 * s.demand;  // no room for two more units of level
+    if (used > spread(l.capacity) + least) ++violations;
+    s.full = spread(l.capacity) - used < 2 * demand;  // no room for two more units of level
   }
-  for (const Activity& x : activities_) {
+  for (std::size_t a = 0; a < activities_.size(); ++a) {
+    const Activity& x = activities_[a];
     if (!x.active) continue;
-    bool right = x.dead > 0 || x.cap == 0 ? x.rate == 0 : x.rate == x.cap;
-    if (x.rate < 1 && x.dead == 0 && x.cap > 0) right = false;
-    for (std::uint32_t k = x.begin; k < x.end && !right && x.rate > 0; ++k) {
+    const bool stalled = x.dead > 0 || x.cap == 0;
+    bool right = stalled ? rates[a] == 0 : rates[a] == x.cap;
+    for (std::uint32_t k = x.begin; k < x.end && !right && !stalled && rates[a] > 0 && rates[a] < x.cap; ++k) {
       const Sum& s = sums[static_cast<std::size_t>(uses_[k].link)];
-      right = s.full && Int128{s.top_rate} * x.phi <= Int128{x.rate} * s.top_phi;
+      right = s.full && Int128{s.top_rate} * x.phi <= Int128{rates[a]} * s.top_phi;
     }
-    violations += !right || x.rate > x.cap;
+    if (!right) ++violations;
   }
   return violations;
 }

@@ -87,8 +87,9 @@ class Fluid {
   // Violations of the constraints and of the max-min property over all active activities; 0 is right. Not while
   // dirty().
   std::int64_t verify() const;
-  std::int64_t solves() const { return solves_; }    // components solved
-  std::int64_t touched() const { return touched_; }  // activities in them
+  std::int64_t verify(const std::vector<std::int64_t>& rates) const;  // of another allocation, one rate per activity
+  std::int64_t solves() const { return solves_; }                     // components solved
+  std::int64_t touched() const { return touched_; }                   // activities in them
 
  private:
   struct Use {  // one incidence, stored by activity
