@@ -43,6 +43,32 @@ double every_second_matmul_bytes(const Dims& d) {
          log_sum_exp_bytes(d);
 }
 
+bool per_op(const Dims& d) { return d.stack.sac_per_op && is_flash(d.stack); }
+
+double selective_bytes(const Dims& d) {
+  if (per_op(d)) return every_second_matmul_bytes(d);
+  if (d.stack.sac_cheap) return all_bytes(d) - d.saved_input * (2 * d.sp_hidden_elements() + d.ffn_elements());
+  return all_bytes(d) - core_bytes(d);
+}
+
+void append(std::vector<Kernel>& to, const std::vector<Kernel>& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+void rerun_every_second_matmul(std::vector<Kernel>& again, const Dims& d) {
+  const auto rerun = [&](std::int64_t in, std::int64_t out, const char* label) {
+    again.push_back(gemm(d, d.gemm, Pass::kForward, {.m = d.tokens, .n = out, .k = in}, label));
+  };
+  again.push_back(norm_forward(d, "attention norm again"));
+  rerun(d.hidden, d.kv_heads * d.head_dim, "wk again");
+  append(again, rotary(d, Pass::kForward));
+  append_cast(again, d, Pass::kForward, d.q_elements(), "proj input cast again");
+  rerun(d.heads * d.head_dim, d.hidden, "wo again");
+  append(again, residual_forward(d, "attention residual again"));
+  again.push_back(norm_forward(d, "mlp norm again"));
+  if (d.model.gated_mlp) rerun(d.hidden, d.ffn, "w3 again");
+  append(again, activation_forward(d));
+  append_cast(again, d, Pass::kForward, d.ffn_elements(), "fc2 input cast again");
+}
+
 // Largest transient of the backward pass: gradients of the widest tensors beside their gathered input.
 double transient_bytes(const Dims& d) {
   const double gathered = (d.sharded_inputs ? d.element * d.hidden_elements() : 0) + d.element * d.hidden_elements();
@@ -59,8 +85,7 @@ void fill_saved(Block& block, const Dims& d) {
   block.tp_message_bytes = round_bytes(d.element * d.hidden_elements());
   block.boundary_bytes = round_bytes(boundary);
   block.saved_bytes_none = round_bytes(all_bytes(d));
-  const bool per_op = d.stack.sac_per_op && is_flash(d.stack);
-  block.saved_bytes_selective = round_bytes(per_op ? every_second_matmul_bytes(d) : all_bytes(d) - core_bytes(d));
+  block.saved_bytes_selective = round_bytes(selective_bytes(d));
   block.saved_bytes_full = block.boundary_bytes;
   block.working_bytes = round_bytes(transient_bytes(d));
 }
@@ -69,23 +94,15 @@ void fill_saved(Block& block, const Dims& d) {
 // TorchTitan: norms, rotary, activation, residual, and every second of wq, wk, wv, wo, w1, w3, w2.
 void fill_recompute(Block& block, const Dims& d) {
   auto& again = block.recompute_attention_core;
-  if (!d.stack.sac_per_op || !is_flash(d.stack)) {
+  if (per_op(d)) {
+    rerun_every_second_matmul(again, d);
+  } else if (d.stack.sac_cheap) {
+    again = {norm_forward(d, "attention norm again"), norm_forward(d, "mlp norm again")};
+    append(again, activation_forward(d));
+    append_cast(again, d, Pass::kForward, d.ffn_elements(), "fc2 input cast again");
+  } else {
     again = attention_core_forward(d);
-    return;
   }
-  const auto rerun = [&](std::int64_t in, std::int64_t out, const char* label) {
-    again.push_back(gemm(d, d.gemm, Pass::kForward, {.m = d.tokens, .n = out, .k = in}, label));
-  };
-  again.push_back(norm_forward(d, "attention norm again"));
-  rerun(d.hidden, d.kv_heads * d.head_dim, "wk again");
-  for (const Kernel& k : rotary(d, Pass::kForward)) again.push_back(k);
-  append_cast(again, d, Pass::kForward, d.q_elements(), "proj input cast again");
-  rerun(d.heads * d.head_dim, d.hidden, "wo again");
-  for (const Kernel& k : residual_forward(d, "attention residual again")) again.push_back(k);
-  again.push_back(norm_forward(d, "mlp norm again"));
-  if (d.model.gated_mlp) rerun(d.hidden, d.ffn, "w3 again");
-  for (const Kernel& k : activation_forward(d)) again.push_back(k);
-  append_cast(again, d, Pass::kForward, d.ffn_elements(), "fc2 input cast again");
 }
 
 }  // namespace twin::work::detail

@@ -88,6 +88,7 @@ struct Stack {
   bool scatter_gather_p2p = false;  // Megatron 2021: p2p sends 1/tp and all-gathers at the receiver
   bool dp_bucketed = true;          // gradient buckets reduced as they become ready
   bool sac_per_op = false;          // selective recompute keeps every second matmul (TorchTitan)
+  bool sac_cheap = false;  // selective recompute reruns norms and activations only (Megatron: layernorm, mlp_act)
   bool cuda_graphs = false;
   bool fused_cross_entropy = true;
   bool distributed_tail = true;               // grad-norm and found-inf all-reduce with host sync
