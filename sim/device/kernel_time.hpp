@@ -29,7 +29,8 @@ struct Model {
   double main_grad_visible = 0;   // share of fp32 accumulation traffic not hidden in the epilogue
   double optimizer_rate = 0;      // bytes/s of the fused optimizer step
   double attention_dim_half = 0;  // head dimension term: d/(d + half), 1 at 128 and above
-  double ramp_s = 0;              // fill and drain of any kernel on the device
+  double gemm_ramp_s = 0;         // fill and drain of a GEMM
+  double ramp_s = 0;              // fill and drain of any other kernel
   int tile_family = 0;            // row of the tile table in kernel_time.cpp
   double j_per_flop[static_cast<int>(Dtype::kCount)] = {};  // dynamic, at the sustained clock
   double j_per_byte = 0;                                    // HBM traffic
