@@ -86,15 +86,13 @@ double energy_ratio(Dtype d, const Constants& c) {
   }
 }
 
-double attention_factor(AttentionKernel kernel, const Constants& c) {
-  switch (kernel) {
-    case AttentionKernel::kFlash1:
-      return c.get("attention.flash1");
-    case AttentionKernel::kFlash2:
-      return c.get("attention.flash2");
-    default:
-      return c.get("attention.flash3");
-  }
+// Relative to the best kernel of the accelerator: before Hopper (and outside NVIDIA) that is FlashAttention-2 or its
+// like.
+double attention_factor(AttentionKernel kernel, const std::string& family, const Constants& c) {
+  const bool has_flash3 = family == "hopper" || family == "blackwell";
+  if (kernel == AttentionKernel::kFlash1) return c.get("attention.flash1");
+  if (kernel == AttentionKernel::kFlash2 && has_flash3) return c.get("attention.flash2");
+  return c.get("attention.flash3");
 }
 
 double recipe_factor(Fp8Recipe recipe, const Constants& c) {
@@ -129,11 +127,10 @@ double gemm_compute(const Kernel& k, const Model& m, int sms) {
   double best = HUGE_VAL;
   for (const Tile& tile : kTileFamilies[static_cast<std::size_t>(m.tile_family)]) {
     const auto tiles = static_cast<double>(k.batch * ((k.m + tile.m - 1) / tile.m) * ((k.n + tile.n - 1) / tile.n));
-    const double waves = std::ceil(tiles / sms);
-    // tiles per SM, softened: waves^w (tiles/SMs)^(1-w); work of one tile at the rate of one SM
-    const double per_sm = tiles / sms;
-    const double loads = per_sm * std::pow(waves / per_sm, m.wave_weight);
-    best = std::min(best, loads * 2.0 * tile.m * tile.n * depth / tile.rate);
+    const double per_sm = tiles / sms, work = 2.0 * tile.m * tile.n * depth / tile.rate;
+    if (per_sm * work >= best) continue;  // waves can only add
+    // Tiles per SM, between all waves whole and none: waves^w (tiles/SMs)^(1-w).
+    best = std::min(best, per_sm * std::pow(std::ceil(per_sm) / per_sm, m.wave_weight) * work);
   }
   return best * m.spec.sms / rate;
 }
@@ -210,7 +207,7 @@ Model resolve(const Spec& spec, const std::string& stack, AttentionKernel attent
   }
   const double bf16 =
       m.gemm_rate[at(Dtype::kBf16)] > 0 ? burst_rate(spec, Dtype::kBf16, c) : burst_rate(spec, Dtype::kFp16, c);
-  const double base = bf16 * c.get("attention." + key) * attention_factor(attention, c);
+  const double base = bf16 * c.get("attention." + key) * attention_factor(attention, spec.family, c);
   m.attention_forward = base * c.get("attention_pass.forward");
   m.attention_backward = base * c.get("attention_pass.backward");
   m.attention_half_length = c.get("attention_shape.half_length");
@@ -228,6 +225,7 @@ Model resolve(const Spec& spec, const std::string& stack, AttentionKernel attent
   m.gemm_ramp_s = c.get("gemm.ramp_us") * 1e-6;
   m.j_per_byte = c.get("energy." + spec.family + ".pj_per_byte") * 1e-12;
   m.tile_family = tile_family(spec.family);
+  m.dma_collectives = spec.family == "tpu" || spec.family == "gaudi";
   if (c.table()) {
     m.table_accelerator = c.table()->accelerator(spec.name);
     if (m.table_accelerator >= 0) m.table = c.table();
@@ -242,7 +240,7 @@ double lower_bound_seconds(const Kernel& k, const Spec& spec) {
 }
 
 double seconds(const Kernel& k, const Model& m, int sms_free, double hbm_share) {
-  const int sms = std::clamp(sms_free, 1, m.spec.sms);
+  const int sms = m.dma_collectives ? m.spec.sms : std::clamp(sms_free, 1, m.spec.sms);
   const double share = std::clamp(hbm_share, 1e-3, 1.0);
   double t = formula_seconds(k, m, sms, share);
   if (m.table)

@@ -31,6 +31,7 @@ struct Model {
   double attention_dim_half = 0;  // head dimension term: d/(d + half), 1 at 128 and above
   double gemm_ramp_s = 0;         // fill and drain of a GEMM
   double ramp_s = 0;              // fill and drain of any other kernel
+  bool dma_collectives = false;   // collectives hold no compute units (TPU, Gaudi): sms_free has no effect
   int tile_family = 0;            // row of the tile table in kernel_time.cpp
   double j_per_flop[static_cast<int>(Dtype::kCount)] = {};  // dynamic, at the sustained clock
   double j_per_byte = 0;                                    // HBM traffic

@@ -25,6 +25,7 @@ struct Spec {
   double idle_w = 0;
   double scaleup_bytes_per_s = 0;  // per direction, sum over the device's scale-up links
   std::string source;
+  bool supports(Dtype d) const { return peak(d) > 0; }  // a GEMM in an unsupported type is a TWIN_CHECK in seconds()
   double peak(Dtype d) const { return peak_tflops[static_cast<std::size_t>(d)]; }
   double mamf(Dtype d) const { return mamf_tflops[static_cast<std::size_t>(d)]; }
 };
