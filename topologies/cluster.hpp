@@ -17,6 +17,8 @@ struct LinkFault {
   double capacity = 1;   // fraction of nominal, both directions; overlapping matches multiply
 };
 
+struct LinkGraph;  // topologies/graph.hpp
+
 class Cluster : public fabric::View {
  public:
   virtual const device::Spec& spec(core::DeviceId d) const = 0;
@@ -25,6 +27,8 @@ class Cluster : public fabric::View {
   virtual double host_memory_bytes() const = 0;         // per node
   virtual bool regular() const = 0;                     // homogeneous, healthy, computed routes: folding may use coordinates
   virtual std::vector<std::string> assumed() const = 0; // defaults that were taken ("fabric rail-optimized, the usual one of dgx-h100")
+  // The same links as a Boost.Graph; made anew by each call, since large regular clusters never need it.
+  virtual std::shared_ptr<const LinkGraph> graph() const { return nullptr; }
 };
 
 // Resolves names through the user's folder first ($TRAINTWIN_CATALOG), then the embedded catalog. Errors name file, field,
