@@ -11,5 +11,4 @@ namespace twin::core {
 
 }  // namespace twin::core
 
-#define TWIN_CHECK(expression) \
-  ((expression) ? void(0) : ::twin::core::check_failed(#expression, __FILE__, __LINE__))
+#define TWIN_CHECK(expression) ((expression) ? void(0) : ::twin::core::check_failed(#expression, __FILE__, __LINE__))

@@ -1,4 +1,5 @@
-// Files that CMake put into the binary: catalogs, constants, measured rows. Paths are relative to the repository's root.
+// Files that CMake put into the binary: catalogs, constants, measured rows. Paths are relative to the repository's
+// root.
 #pragma once
 #include <cstddef>
 #include <string_view>

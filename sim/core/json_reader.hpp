@@ -17,11 +17,13 @@
 
 namespace twin::core {
 
-// Comments allowed; duplicate keys, trailing garbage, depth over 64 and non-finite numbers are errors. Error.where = "file:line".
+// Comments allowed; duplicate keys, trailing garbage, depth over 64 and non-finite numbers are errors. Error.where =
+// "file:line".
 Result<nlohmann::json> parse_json(std::string_view text, const std::string& file);
 Result<std::string> read_file(const std::string& path, std::size_t limit_bytes = std::size_t{1} << 30);
 
-// The candidate closest to `word` by edit distance, if close enough to be a typo (<= 1/3 of its length, at least 2); else "".
+// The candidate closest to `word` by edit distance, if close enough to be a typo (<= 1/3 of its length, at least 2);
+// else "".
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 class JsonReader {
@@ -40,12 +42,12 @@ class JsonReader {
   JsonReader& optional(const std::string& key, bool& out);
   // One of `names`; out becomes its index. Unknown: error lists the names and the nearest.
   JsonReader& choice(const std::string& key, int& out, const std::vector<std::string>& names);
-  std::optional<JsonReader> object(const std::string& key);       // nullopt: absent (or wrong type, which is an error)
-  const nlohmann::json* any(const std::string& key);              // marks the key as known; nullptr: absent
-  std::vector<JsonReader> objects(const std::string& key);        // an array of objects
-  JsonReader& absorb(const JsonReader& nested);                   // takes over nested's finish() result
+  std::optional<JsonReader> object(const std::string& key);  // nullopt: absent (or wrong type, which is an error)
+  const nlohmann::json* any(const std::string& key);         // marks the key as known; nullptr: absent
+  std::vector<JsonReader> objects(const std::string& key);   // an array of objects
+  JsonReader& absorb(const JsonReader& nested);              // takes over nested's finish() result
   void fail(const std::string& key, std::string message, std::string hint = "");
-  Result<void> finish() const;                                    // first problem, else the first unknown key
+  Result<void> finish() const;  // first problem, else the first unknown key
   const std::string& where() const { return where_; }
   const nlohmann::json& json() const { return *json_; }
 

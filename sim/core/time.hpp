@@ -1,5 +1,6 @@
 // Simulated time: int64 nanoseconds, a strong type, saturating at Time::never(); never a double for a clock.
-// Durations and instants share the type. Seconds appear only at the edges (from_seconds rounds half up, seconds() reads).
+// Durations and instants share the type. Seconds appear only at the edges (from_seconds rounds half up, seconds()
+// reads).
 #pragma once
 #include <compare>
 #include <cstdint>
