@@ -33,7 +33,10 @@ core::Result<Constant> read_constant(core::JsonReader& r) {
       .required("level", level)
       .required("source", c.source);
   c.value = c.prior;
-  r.optional("value", c.value, 0, kMaxValue).optional("sd", c.sd, 0, 10).optional("unit", c.unit);
+  r.optional("value", c.value, 0, kMaxValue)
+      .optional("sd", c.sd, 0, 10)
+      .optional("unit", c.unit)
+      .optional("held", c.held);
   if (level.size() != 1 || level[0] < 'A' || level[0] > 'E')
     r.fail("level", "expected one of A, B, C, D, E, found \"" + level + "\"");
   else
@@ -178,6 +181,7 @@ std::string Constants::to_json() const {
                     {"prior", c.prior},
                     {"value", c.value},
                     {"sd", c.sd},
+                    {"held", c.held},
                     {"level", std::string(1, c.level)},
                     {"unit", c.unit},
                     {"source", c.source}});

@@ -3,7 +3,7 @@
 // dotted: "gemm.h100-sxm.bf16" (A), "attention.flash2" (B), "fusion.megatron-core" (C), "overlap.hbm_share" (D),
 // "net.ib.latency_us" (E). Lookup falls back from the named entry to the name with its middle part replaced by "*"
 // ("gemm.*.bf16"). For a two-part name the last part is replaced ("fusion.my-fork" -> "fusion.*"). Files: {"constants":
-// [{"name", "prior", "value"?, "sd", "level", "unit", "source"}]}; a calibration file has fitted values only,
+// [{"name", "prior", "value"?, "sd", "held"?, "level", "unit", "source"}]}; a calibration file has fitted values only,
 // {"values": {"name": value}, "tables": [...]} (kernel_table.hpp), and refers to names that exist.
 // A reader notes which constants were used, so that --explain can say where a number came from and a fit knows its
 // columns.
@@ -24,6 +24,7 @@ struct Constant {
   std::string name;
   double value = 0;  // in force (fitted, or the prior where not fitted)
   double prior = 0;
+  bool held = false;  // step times do not identify it: a fit on them leaves it at its prior, an interval uses its spread
   double sd = 0;  // prior spread of log(value); 0: not fitted
   char level = 'D';
   std::string unit;

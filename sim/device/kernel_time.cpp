@@ -63,12 +63,13 @@ const char* dtype_class(Dtype d) {
   }
 }
 
-// Burst rate in FLOP/s: measured best matmul, else the data sheet with the share that measured parts of its kind reach.
+// Burst rate in FLOP/s: measured best matmul, else the data sheet with the share that measured parts of its family
+// reach.
 double burst_rate(const Spec& spec, Dtype d, const Constants& c) {
   const auto i = static_cast<std::size_t>(d);
   if (spec.mamf_tflops[i] > 0) return spec.mamf_tflops[i] * 1e12;
   if (spec.peak_tflops[i] <= 0) return 0;
-  return spec.peak_tflops[i] * 1e12 * c.get(std::string("mamf.") + dtype_class(d));
+  return spec.peak_tflops[i] * 1e12 * c.get("mamf." + spec.family + "." + dtype_class(d));
 }
 
 double energy_ratio(Dtype d, const Constants& c) {

@@ -116,7 +116,7 @@ void check(const char* what, const std::vector<Measured>& rows, const Spec& spec
             << 100 * s.median << " %, p90 " << 100 * s.p90 << " %");
   CHECK(s.median < median);
   CHECK(s.p90 < p90);
-  CHECK(std::abs(std::log(s.level)) < 0.15);
+  CHECK(std::abs(std::log(s.level)) < 0.3);  // a level fitted to steps may not leave single kernels by more
 }
 
 }  // namespace
