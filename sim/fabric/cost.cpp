@@ -82,23 +82,35 @@ Hops hops(CollectiveOp op, Algorithm a, const Geometry& g) {
 
 const char* suffix(Protocol p) { return p == Protocol::kLl ? "ll_" : p == Protocol::kLl128 ? "ll128_" : "simple_"; }
 
-// True if the NICs, not the scale-up links, bound this collective on a healthy cluster.
-bool network_bound(const View& view, Algorithm a, const Geometry& g) {
-  if (g.domains <= 1) return false;
-  const WireRates w = probe(view);
-  const double k = std::max(1, g.min_per_domain);
-  const double nic = w.nic > 0 ? w.nic_share / (k * w.nic) : 0;
-  const double inside = w.scaleup > 0 ? (in_switch(a) ? k + 1 : k - 1) / (k * w.scaleup) : 0;
-  return nic >= inside;
+double protocol_share(const Lookup& c, Protocol p, bool network) {
+  if (p == Protocol::kSimple) return 1;
+  const char* key = p == Protocol::kLl ? "ll_share" : "ll128_share";
+  return network ? c.network(key) : c.scaleup(key);
 }
 
-double efficiency(const Lookup& c, const Choice& choice, bool network) {
-  double e = network                       ? c.network("efficiency")
-             : in_switch(choice.algorithm) ? c.scaleup("nvls_efficiency")
-                                           : c.scaleup("efficiency");
-  if (choice.protocol == Protocol::kLl128) e *= c.scaleup("ll128_share");
-  if (choice.protocol == Protocol::kLl) e *= c.scaleup("ll_share");
-  return e;
+// The side that bounds this collective on a healthy cluster, NICs or scale-up links, and the share of its wire that
+// payload gets there. Loads per unit of buffer: 1/k on a NIC, (k-1)/k inside (in the switch 1 + 1/k, a tree's chain
+// twice).
+struct Side {
+  bool network = false;
+  double efficiency = 1;
+};
+Side binding_side(const View& view, const Lookup& c, const Choice& choice, const Geometry& g) {
+  const bool nvls = in_switch(choice.algorithm);
+  const double inside = c.scaleup(nvls ? "nvls_efficiency" : "efficiency") * protocol_share(c, choice.protocol, false);
+  if (g.domains <= 1) return {false, inside};
+  const WireRates w = probe(view);
+  double outside = c.network("efficiency") * protocol_share(c, choice.protocol, true);
+  if (w.nic_share > 1)
+    outside *= c.network("shared_nic_share");  // some of its devices reach it through the host's root
+  const double k = std::max(1, g.min_per_domain);
+  const double twice = choice.algorithm == Algorithm::kTree || choice.algorithm == Algorithm::kSharp ? 2 : 1;
+  const double load = nvls ? (k + 1) / k : twice * (k - 1) / k;
+  const double scaleup = w.scaleup > 0 ? load / (w.scaleup * inside) : 0;
+  double edges = 1;  // buffers that leave a domain per unit: a double tree's inner nodes send up half and down one
+  if (g.domains > 2 && (nvls || choice.algorithm == Algorithm::kTree)) edges = 2;
+  const double nic = w.nic > 0 ? edges * w.nic_share / (k * w.nic * outside) : 0;
+  return nic >= scaleup ? Side{true, outside} : Side{false, inside};
 }
 
 }  // namespace
@@ -109,8 +121,8 @@ Cost cost(const View& view, CollectiveOp op, std::int64_t bytes, const Choice& c
   const Lookup c = lookup(view, constants);
   out.rate_cap = std::max<std::int64_t>(1, to_rate(choice.channels * c.scaleup("channel_gbs") * 1e9));
   if (g.ranks < 2 || bytes <= 0) return out;
-  const bool network = network_bound(view, choice.algorithm, g);
-  const auto parts = static_cast<std::int64_t>(efficiency(c, choice, network) * static_cast<double>(kUnit) + 0.5);
+  const Side side = binding_side(view, c, choice, g);
+  const auto parts = static_cast<std::int64_t>(side.efficiency * static_cast<double>(kUnit) + 0.5);
   const i128 units = edge_bytes(op, bytes, choice.algorithm, g) * g.scale;
   out.busiest_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>((units + parts - 1) / parts));
 

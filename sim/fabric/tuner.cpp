@@ -40,7 +40,9 @@ constexpr int kChannels[4][2] = {{12, 8}, {24, 16}, {16, 16}, {32, 32}};  // one
 struct Setting {
   Family family;
   int nodes_index, ranks, nodes, channels;
+  int graph;       // channels of the searched graph, before they are doubled
   double ring_bw;  // GB/s: busbw that the ring graph reaches
+  double tree_bw;  // on two nodes NCCL books the tree's rate inside a node
   double nvls_bw;
   double steps;  // of the ring
 };
@@ -48,7 +50,7 @@ struct Setting {
 double ring_time(const Setting& s, CollectiveOp op, int p, double bytes) {
   double bw = s.ring_bw;
   if (p == 0) bw = std::min(kLlMax[s.family][s.nodes_index], bw * 0.5);
-  if (p == 1) bw = std::min(bw * 0.92, s.channels * kRingLl128[s.family][s.nodes_index]);
+  if (p == 1) bw = std::min(bw * 0.92, s.graph * kRingLl128[s.family][s.nodes_index]);
   const bool reduce = op == CollectiveOp::kAllReduce;
   const double inter = s.nodes > 1 ? (reduce ? 2 : 1) * (s.nodes - 1) : 0;
   const double overhead = s.nodes > 1 ? (p == 2 ? 3.0 : 1.0) : 0;
@@ -62,9 +64,9 @@ double ring_time(const Setting& s, CollectiveOp op, int p, double bytes) {
 
 double tree_time(const Setting& s, int p, double bytes) {
   const int f = s.family, n = s.nodes_index;
-  double bw = std::min(s.ring_bw * 0.92, s.channels * kTreeSimple[f][n]);
+  double bw = std::min(s.tree_bw * 0.92, s.graph * kTreeSimple[f][n]);
   if (p == 0) bw = std::min(bw / 3.8, kLlMax[f][n]);
-  if (p == 1) bw = std::min(bw * (s.nodes == 1 ? 7.0 / 9 : 120.0 / 128), s.channels * kTreeLl128[f][n]);
+  if (p == 1) bw = std::min(bw * (s.nodes == 1 ? 7.0 / 9 : 120.0 / 128), s.graph * kTreeLl128[f][n]);
   if (s.nodes == 1) bw *= 0.85;
   const auto i = static_cast<std::size_t>(p);
   const double per_node = static_cast<double>(s.ranks) / s.nodes;
@@ -75,7 +77,7 @@ double tree_time(const Setting& s, int p, double bytes) {
 double nvls_time(const Setting& s, double bytes) {
   double bw = s.nvls_bw * kNvlsEfficiency[s.family] * 5.0 / 6;
   if (s.nodes == 1) return kNvlinkNvls + bytes / (1000 * bw);
-  bw = std::min(bw, s.channels * kNvlsTree[s.family][s.nodes_index] * 0.5);
+  bw = std::min(bw, s.graph * kNvlsTree[s.family][s.nodes_index] * 0.5);
   return kNvlinkNvls + 2 * std::log2(s.nodes) * kNetNvlsTree + bytes / (1000 * bw);
 }
 
@@ -101,10 +103,20 @@ Setting setting(const View& view, CollectiveOp op, const Geometry& g) {
   s.ring_bw = s.nodes == 1 ? scaleup : g.max_per_domain > 1 && scaleup > 0 ? std::min(scaleup, nics) : nics;
   s.nvls_bw = s.nodes == 1 ? scaleup : std::min(scaleup, 2 * nics);
   s.ring_bw = std::max(s.ring_bw, 1e-3);
+  s.tree_bw = s.nodes == 2 && g.max_per_domain > 1 ? std::max(scaleup, 1e-3) : s.ring_bw;
+  s.graph = s.channels;
+  if (s.nodes > 1) {  // a channel per NIC, two for the fast ones
+    const int per_nic = s.family >= kHopper && wire.nic > 40e9 ? 2 : 1;
+    s.graph = std::clamp(per_nic * std::max(1, g.min_per_domain / wire.nic_share), 2, s.channels);
+  }
   s.nvls_bw = std::max(s.nvls_bw, 1e-3);
   s.steps = std::max(1, (op == CollectiveOp::kAllReduce ? 2 : 1) * (g.ranks - 1));
   return s;
 }
+
+// LL128 needs 128-byte stores to arrive whole and in order: off between Volta nodes, and over libfabric's CXI, where
+// the measured curves (Alps) leave LL for Simple.
+bool ll128_between(const View& view, Family f) { return f != kVolta && view.features().scaleout != "slingshot"; }
 
 }  // namespace
 
@@ -130,7 +142,7 @@ Choice choose(const View& view, CollectiveOp op, std::int64_t bytes, const Geome
     }
   };
   for (int p = 0; p < 3; ++p) {
-    if (p == 1 && s.family == kVolta && s.nodes > 1) continue;  // LL128 between Volta nodes is off
+    if (p == 1 && s.nodes > 1 && !ll128_between(view, s.family)) continue;
     consider(Algorithm::kRing, p, ring_time(s, op, p, b));
     if (op == CollectiveOp::kAllReduce) consider(Algorithm::kTree, p, tree_time(s, p, b));
   }
