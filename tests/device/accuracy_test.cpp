@@ -15,6 +15,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include "sim/core/embedded.hpp"
 #include "tests/device/specs.hpp"
 
 using namespace twin::device;
@@ -136,4 +137,27 @@ TEST_CASE("accuracy: cuBLASLt tables of A100 and H100", "[device][shared][slow]"
   if (!have_shared()) return;
   check("Azure A100 bf16", read_azure("azure-ND_A100_v4", Dtype::kBf16), a100(), 0.08, 0.25);
   check("Azure H100 fp8", read_azure("azure-ND_H100_v5", Dtype::kFp8), h100(), 0.08, 0.35);
+}
+
+TEST_CASE("accuracy: FlashAttention-2 forward rates of A100 and H100 at the start values", "[device][shared][slow]") {
+  if (!have_shared()) return;
+  std::ifstream in(shared_file("published/facts/microbench.json"));
+  const auto facts = nlohmann::json::parse(in);
+  const auto start = *Constants::parse(twin::core::embedded("sim/device/constants.json"), "sim/device/constants.json");
+  for (const auto& [id, spec] : {std::pair{"azure-ND_A100_v4", a100()}, std::pair{"azure-ND_H100_v5", h100()}}) {
+    const Model model = resolve(spec, "megatron-core", AttentionKernel::kFlash2, Fp8Recipe::kTensorwise, start);
+    Kernel k;  // the guide does not state the shape; 8,192 tokens, 128 per head, causal counted half
+    k.kind = KernelKind::kAttention;
+    k.m = k.n = 8192;
+    k.k = 128;
+    k.batch = 32;
+    k.flops = 4.0 * 32 * 8192 * 8192 * 128 / 2;
+    const double rate = k.flops / seconds(k, model, spec.sms) * 1e-12;
+    for (const auto& fact : facts)
+      if (fact.at("id") == id) {
+        const double error = rate / fact.at("flash_attention2_tflops").get<double>() - 1;
+        WARN(spec.name << ": FlashAttention-2 forward " << rate << " TFLOP/s, error " << 100 * error << " %");
+        CHECK(std::abs(error) < 0.2);
+      }
+  }
 }

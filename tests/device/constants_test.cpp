@@ -1,6 +1,8 @@
 // The registry of constants: reading, fallback, calibration over it, and messages that name what is wrong.
 #include "sim/device/constants.hpp"
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 #include "sim/core/embedded.hpp"
 #include "sim/device/kernel_table.hpp"
 
@@ -82,6 +84,19 @@ TEST_CASE("constants: a calibration file that is not there is a user's error", "
   auto c = load_calibration("no/such/file.json");
   REQUIRE_FALSE(c);
   CHECK_THAT(c.error().text(), Catch::Contains("no/such/file.json"));
+}
+
+TEST_CASE("constants: a calibration file lies over the built-in values", "[device][fast]") {
+  const auto path = std::filesystem::temp_directory_path() / "twin_device_calibration_test.json";
+  std::ofstream(path) << R"({"values": {"stack.megatron-core": 1.0125}, // comments are allowed
+    "tables": [{"accelerator": "b200", "op": "gemm", "dtype": "fp8", "rows": [[1, 2, 3, 1, 0.5]]}]})";
+  auto c = load_calibration(path.string());
+  std::filesystem::remove(path);
+  REQUIRE(c);
+  CHECK(c->get("stack.megatron-core") == 1.0125);
+  CHECK(c->get("kernel.ramp_us") == Constants::builtin().get("kernel.ramp_us"));
+  REQUIRE(c->table());
+  CHECK(c->table()->accelerator("b200") == 0);
 }
 
 TEST_CASE("constants: built-in ones are sane", "[device][fast]") {
