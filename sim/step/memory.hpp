@@ -1,0 +1,24 @@
+// Device memory at the peak of a step, per pipeline stage and category, walked over the same schedule that is executed.
+//   parameters   2 B (16 bit) whole, or shards plus what is gathered; fp8 copies of layer weights where the stack caches them
+//   gradients    main_grad 4 B, else 2 B; whole, or shards (zero-2, fsdp) plus one unit in reduction
+//   optimizer    12 B (fp32 master, two moments), 8 B where the fp32 parameters are the master; over the shard group
+//   activations  in-flight micro batches x layers x saved bytes (Korthikanti et al., generalised in workloads/layers.hpp)
+//   working      largest transient: logits, or one layer's backward (with full recompute: one layer's activations again)
+// What the framework's allocator holds; context, NCCL buffers and fragmentation are taken off the capacity
+// (Spec::usable_bytes). Checked against korthikanti_memory and simumax_b200 (validate).
+#pragma once
+#include "sim/step/plan.hpp"
+#include "sim/device/spec.hpp"
+#include "workloads/layers.hpp"
+
+namespace twin::step {
+
+struct StageMemory {
+  double parameters = 0, gradients = 0, optimizer = 0, activations = 0, working = 0, communication = 0;
+  double total() const { return parameters + gradients + optimizer + activations + working + communication; }
+};
+
+StageMemory stage_memory(const work::Scenario& scenario, const Plan& plan, const work::Block& block, const work::Ends& ends, int stage);
+MemoryReport report_memory(const work::Scenario& scenario, const Plan& plan, const device::Spec& spec, int devices, int scaleup);
+
+}  // namespace twin::step
