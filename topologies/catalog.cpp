@@ -84,6 +84,8 @@ Error unknown(const std::string& kind, const std::string& name, const std::strin
 
 bool is_path(const std::string& name) { return name.find('/') != std::string::npos || name.ends_with(".json"); }
 
+bool has_entry(const std::string& kind, const std::string& name) { return sources(kind).count(canonical(name)) > 0; }
+
 Result<Entry> find_entry(const std::string& kind, const std::string& name, const std::string& where) {
   const auto known = sources(kind);
   const std::string wanted = canonical(name);

@@ -16,6 +16,7 @@ struct Entry {
 core::Result<Entry> find_entry(const std::string& kind, const std::string& name, const std::string& where);
 // A reference as a scenario has it: catalog name, path of a file, or an object, perhaps with "base".
 core::Result<Entry> resolve(const std::string& kind, const nlohmann::json& reference, const std::string& where);
+bool has_entry(const std::string& kind, const std::string& name);  // by its own name, not an alias; reads no file
 bool is_path(const std::string& name);
 
 }  // namespace twin::topo

@@ -41,26 +41,30 @@ std::shared_ptr<const LinkGraph> Regular::graph() const {
   const auto link = [&](int from, int to, int id, std::int64_t ns) {
     edges.push_back({from, to, {core::LinkId{id}, capacity_[static_cast<std::size_t>(id)], ns}});
   };
-  const auto inside = [&](int a, int b) {
-    edges.push_back({a, b, {core::LinkId{}, kUnlimited, 0}});
-    edges.push_back({b, a, {core::LinkId{}, kUnlimited, 0}});
+  const auto inside = [&](int a, int b, std::int64_t ns) {
+    edges.push_back({a, b, {core::LinkId{}, kUnlimited, ns}});
+    edges.push_back({b, a, {core::LinkId{}, kUnlimited, ns}});
   };
   const auto of = [&](fabric::Reach r) { return latency(r).count(); };
   const std::int64_t scaleup = of(fabric::Reach::kScaleUp), leaf = of(fabric::Reach::kLeaf);
   const std::int64_t trunk = of(fabric::Reach::kPod) - leaf, core = of(fabric::Reach::kCore) - of(fabric::Reach::kPod);
+  double nic_s = 0;
+  for (const auto& g : groups_) nic_s = std::max(nic_s, g.kind.nic_latency_s);
+  const std::int64_t nic_half = std::min(core::Time::from_seconds(nic_s).count() / 2, leaf / 2),
+                     edge = leaf - 2 * nic_half;
   for (const auto& g : groups_) {
     for (int i = 0; i < g.nodes * g.kind.per_node; ++i) {
       const int d = g.first_device + i;
       const int domain = scaleup_domain_of({d}), nic = nic_of(d);
       link(d, v.nvswitch + domain, at_.egress + d, scaleup / 2);
       link(v.nvswitch + domain, d, at_.ingress + d, scaleup - scaleup / 2);
-      if (nic >= 0) inside(d, v.nic + nic);
-      inside(d, v.host + node_of({d}).value);
+      if (nic >= 0) inside(d, v.nic + nic, nic_half);
+      inside(d, v.host + node_of({d}).value, 0);
     }
     for (int n = g.first_nic; n < g.first_nic + g.nodes * g.bundles; ++n) {
       const int to = v.leaf + leaf_of_nic(g, n);
-      link(v.nic + n, to, at_.tx + n, leaf / 2);
-      link(to, v.nic + n, at_.rx + n, leaf - leaf / 2);
+      link(v.nic + n, to, at_.tx + n, edge / 2);
+      link(to, v.nic + n, at_.rx + n, edge - edge / 2);
     }
   }
   for (int l = 0; l < at_.leaves; ++l)

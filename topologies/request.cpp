@@ -73,10 +73,13 @@ Request simple(nlohmann::json node, std::int64_t nodes, bool units, const std::s
   return q;
 }
 
-bool exists(const std::string& kind, const std::string& name, std::optional<Error>& problem) {
-  auto entry = find_entry(kind, name, kind);
-  if (!entry && entry.error().code != ErrorCode::kNotFound) problem = entry.error();
-  return static_cast<bool>(entry);
+// "dgx-h100x64" -> "dgx-h100", "64"; no count: the whole name, "".
+std::pair<std::string, std::string> split_count(const std::string& name) {
+  const auto x = name.find_last_of("xX");
+  const std::string count = x == std::string::npos ? "" : name.substr(x + 1);
+  const bool digits = std::all_of(count.begin(), count.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (count.empty() || !digits) return {name, ""};
+  return {name.substr(0, x), count};
 }
 
 Error unknown(const std::string& name, const std::string& stem, const std::string& count, const std::string& where) {
@@ -91,32 +94,35 @@ Error unknown(const std::string& name, const std::string& stem, const std::strin
           hint};
 }
 
-// A file, a catalog cluster, a node kind (one unit of it), or NODExCOUNT.
-Result<Request> read_name(const std::string& name, const std::string& where) {
-  std::optional<Error> problem;
-  if (is_path(name) || exists("clusters", name, problem)) {
-    auto entry = resolve("clusters", name, where);
-    if (!entry) return entry.error();
-    auto q = read_object(entry->json, entry->file);
-    if (q && q->name.empty()) q->name = entry->name;
-    return q;
-  }
-  if (!problem && exists("nodes", name, problem)) return simple(name, 1, true, where);
-  if (problem) return *problem;
-  const auto x = name.find_last_of("xX");
-  const std::string count = x == std::string::npos ? "" : name.substr(x + 1);
-  const bool digits =
-      !count.empty() && std::all_of(count.begin(), count.end(), [](char c) { return c >= '0' && c <= '9'; });
-  const std::string stem = digits ? name.substr(0, x) : name;
-  if (!digits || !exists("nodes", stem, problem)) {
-    if (problem) return *problem;
-    return unknown(name, stem, digits ? count : "", where);
-  }
-  const std::int64_t n = count.size() > 9 ? kMaxNodes + 1 : std::stoll(count);
+Result<Request> read_counted(const std::string& node, const std::string& count, const std::string& where) {
+  const std::int64_t n = count.empty() ? 1 : count.size() > 9 ? kMaxNodes + 1 : std::stoll(count);
   if (n < 1 || n > kMaxNodes)
     return Error{ErrorCode::kRange, where,
-                 fmt::format("expected 1..{} nodes, found {} in \"{}\"", kMaxNodes, count, name), ""};
-  return simple(stem, n, true, where);
+                 fmt::format("expected 1..{} nodes, found {} in \"{}x{}\"", kMaxNodes, count, node, count), ""};
+  return simple(node, n, true, where);
+}
+
+Result<Request> read_cluster(const nlohmann::json& reference, const std::string& where) {
+  auto entry = resolve("clusters", reference, where);
+  if (!entry) return entry.error();
+  auto q = read_object(entry->json, entry->file);
+  if (q && q->name.empty()) q->name = entry->name;
+  return q;
+}
+
+// A file, a catalog cluster, a node kind (one unit of it), or NODExCOUNT. Own names before aliases: those need every
+// file.
+Result<Request> read_name(const std::string& name, const std::string& where) {
+  if (is_path(name) || has_entry("clusters", name)) return read_cluster(name, where);
+  const auto [stem, count] = split_count(name);
+  if (has_entry("nodes", name)) return read_counted(name, "", where);
+  if (has_entry("nodes", stem)) return read_counted(stem, count, where);
+  if (auto alias = find_entry("clusters", name, where); alias || alias.error().code != ErrorCode::kNotFound)
+    return alias ? read_cluster(alias->name, where) : alias.error();
+  for (const auto& [node, n] : {std::pair(name, std::string()), std::pair(stem, count)})
+    if (auto alias = find_entry("nodes", node, where); alias || alias.error().code != ErrorCode::kNotFound)
+      return alias ? read_counted(alias->name, n, where) : alias.error();
+  return unknown(name, stem, count, where);
 }
 
 Result<Request> read_inline(const ClusterRef& ref) {
