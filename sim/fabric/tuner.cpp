@@ -84,7 +84,7 @@ double nvls_time(const Setting& s, double bytes) {
 int protocol_channels(const Setting& s, const Choice& c, std::int64_t bytes) {
   static constexpr int kThreads[3] = {512, 640, 512}, kThreshold[3] = {8, 8, 64};
   const auto p = static_cast<std::size_t>(c.protocol);
-  if (c.algorithm == Algorithm::kNvls || c.algorithm == Algorithm::kNvlsTree) return 16;
+  if (c.algorithm == Algorithm::kNvls || c.algorithm == Algorithm::kNvlsTree) return s.family == kBlackwell ? 32 : 16;
   std::int64_t threshold = static_cast<std::int64_t>(kThreads[p]) * kThreshold[p];
   if (c.algorithm == Algorithm::kRing && c.protocol == Protocol::kLl) threshold *= s.ranks;
   return static_cast<int>(std::clamp<std::int64_t>(bytes / threshold, 1, s.channels));
@@ -149,8 +149,7 @@ Choice choose(const View& view, CollectiveOp op, std::int64_t bytes, const Geome
   const bool nvls =
       view.features().nvls && kNvlsEfficiency[s.family] > 0 && g.min_per_domain > 2 && op != CollectiveOp::kBroadcast;
   if (nvls && (s.nodes == 1 || op == CollectiveOp::kAllReduce))
-    consider(s.nodes == 1 ? Algorithm::kNvls : Algorithm::kNvlsTree, 2,
-             nvls_time(s, op == CollectiveOp::kAllReduce ? b : b * 0.6));
+    consider(s.nodes == 1 ? Algorithm::kNvls : Algorithm::kNvlsTree, 2, nvls_time(s, b));
   if (view.features().sharp && s.nodes > 1 && op == CollectiveOp::kAllReduce)
     consider(Algorithm::kSharp, 2, kNvlinkCollnet * 2 + kNetCollnet + b / (1000 * s.nvls_bw * 0.75));
   best.channels = protocol_channels(s, best, bytes);
