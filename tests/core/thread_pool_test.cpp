@@ -8,10 +8,10 @@
 using twin::core::ThreadPool;
 
 TEST_CASE("parallel_for does each index once, for any number of threads", "[fast]") {
-  for (std::size_t threads : {1, 2, 3, 8}) {
+  for (std::size_t threads : {1UL, 2UL, 3UL, 8UL}) {
     ThreadPool pool(threads);
     CHECK(pool.threads() == threads);
-    for (std::size_t n : {0, 1, 2, 7, 1000}) {
+    for (std::size_t n : {0UL, 1UL, 2UL, 7UL, 1000UL}) {
       std::vector<int> count(n, 0);
       pool.parallel_for(n, [&](std::size_t i) { ++count[i]; });
       CHECK(count == std::vector<int>(n, 1));
@@ -27,7 +27,7 @@ TEST_CASE("parallel_for nests", "[fast]") {
 }
 
 TEST_CASE("parallel_for throws the exception of the smallest index", "[fast]") {
-  for (std::size_t threads : {1, 2, 8})
+  for (std::size_t threads : {1UL, 2UL, 8UL})
     for (int round = 0; round < 50; ++round) {
       ThreadPool pool(threads);
       std::vector<int> count(200, 0);
