@@ -1,3 +1,5 @@
+// Normal draws: Wichura's AS 241 (Applied Statistics 37, 1988) inverts the distribution function to 1e-15. Poisson: the
+// probabilities are taken off one uniform, outwards from the mode, whose own is Stirling's.
 #include "sim/core/distributions.hpp"
 #include <cmath>
 #include "sim/core/check.hpp"

@@ -1,3 +1,7 @@
+// Progressive filling on the touched component (mathematics: fluid.hpp). Active users of a link lie together in one
+// array, so that start and end are swaps. An activity alone, the common case in a folded step, needs no filling: its
+// level is the smallest of its links'. Otherwise links wait in a heap by a level that can only rise, and caps in sorted
+// order.
 #include "sim/core/fluid.hpp"
 #include <algorithm>
 #include <cmath>

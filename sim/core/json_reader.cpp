@@ -1,3 +1,5 @@
+// nlohmann's SAX parser drives a builder of our own, because its DOM parser takes the last of duplicate keys silently,
+// has no limit of depth, and gives no line for what is well-formed but wrong. Messages are "expected ..., found ...".
 #include "sim/core/json_reader.hpp"
 #include <fmt/format.h>
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Indices are handed out by one atomic counter per parallel_for; a job that is open stays in a list under the pool's
+// lock, and its caller leaves only when no worker is inside it.
 #include "sim/core/thread_pool.hpp"
 #include <algorithm>
 #include <atomic>

@@ -1,3 +1,4 @@
+// Order of events: by example, and against a sorted list under random pushes and pops.
 #include "sim/core/event_queue.hpp"
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// What people get wrong in JSON, and the exact messages that they see.
 #include "sim/core/json_reader.hpp"
 #include <catch2/catch.hpp>
 

@@ -1,3 +1,4 @@
+// Each index once, nesting, and the same exception for any number of threads. Also run under -fsanitize=thread.
 #include "sim/core/thread_pool.hpp"
 #include <atomic>
 #include <catch2/catch.hpp>
