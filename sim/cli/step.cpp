@@ -114,7 +114,10 @@ core::Result<Output> run(const Options& o, const Process& process) {
   if (!options) return options.error();
   const auto scenario = read_scenario_args(o.scenario);
   if (!scenario) return scenario.error();
-  if (o.print_scenario) return Output{work::scenario_to_json(*scenario).dump(2) + "\n", kDone};
+  if (o.print_scenario) {
+    if (auto sound = check_on_cluster(*scenario); !sound) return sound.error();
+    return Output{work::scenario_to_json(*scenario).dump(2) + "\n", kDone};
+  }
   return simulate(o, *scenario, *options, process);
 }
 
