@@ -7,7 +7,7 @@ namespace twin::step {
 
 Emitter::Emitter(Program& p, const ProgramContext& c) : program(p), context(c), builder(p), bundles(p, builder, c.timing) {}
 
-std::int32_t Emitter::compute(std::int32_t bundle, Category category) {
+std::int32_t Emitter::compute(std::int32_t bundle, Category category, std::int64_t host_lead_ns) {
   TWIN_CHECK(bundle >= 0);
   Op op;
   op.type = OpType::kCompute;
@@ -17,7 +17,7 @@ std::int32_t Emitter::compute(std::int32_t bundle, Category category) {
   op.micro_batch = micro_batch_;
   op.chunk = static_cast<std::int16_t>(chunk_);
   op.layer = static_cast<std::int16_t>(layer_);
-  op.host_issue_ns = std::llround(host_ns_ + context.launch_ns);
+  op.host_issue_ns = std::llround(host_ns_ + context.launch_ns) + host_lead_ns;
   op.host_sync = host_sync_;
   host_ns_ += context.launch_ns * static_cast<double>(bundles.launches(bundle));
   const auto id = builder.add(op, pending_);

@@ -136,6 +136,8 @@ core::Result<Timeline> Engine::run() {
     timeline_.rank_end.push_back(x.end);
     timeline_.end = std::max(timeline_.end, core::Time::ns(x.end));
     const auto spread = (static_cast<core::Int128>(x.spread) * x.spread) >> 40;
+    timeline_.rank_white.push_back(x.variance);
+    timeline_.rank_spread.push_back(x.spread);
     timeline_.rank_variance.push_back(x.variance + static_cast<std::int64_t>(spread));
   }
   for (const auto bytes : link_bytes_) timeline_.link_busy_bytes.push_back(static_cast<std::int64_t>(bytes >> 20));

@@ -42,6 +42,7 @@ struct Timeline {
   std::vector<std::int64_t> op_offset;           // [rank] -> first op in the columns below
   std::vector<std::int64_t> posted, start, finish;  // ns; posted: stream and dependencies free; start: communication: members complete (bytes may move)
   std::vector<std::int64_t> rank_end;            // ns
+  std::vector<std::int64_t> rank_white, rank_spread;  // the two parts of it: ns^2, and 2^-20 ns that add linearly
   std::vector<std::int64_t> rank_variance;       // ns^2 of jitter left at the end, for the interval
   std::vector<std::int64_t> link_busy_bytes;     // per link: bytes carried by one link of the class (2^20 per byte not applied; bytes)
   ExecStats stats;

@@ -84,7 +84,7 @@ void Engine::start_instance(std::int32_t g) {
     x.comm = std::min(x.comm, comm);
   }
   x.busy = true;
-  const auto start = std::max(now_, latest + (jitter_ ? join_delay(g, latest) : 0));
+  const auto start = std::max(now_, latest + (jitter_ && !p2p_of(g) ? join_delay(g, latest) : 0));
   if (options_.record)
     for (auto i = s_.slot_start[at(g)]; i < s_.slot_start[at(g) + 1]; ++i)
       record(timeline_.start, s_.slots[at(i)].rank, posts_[at(first_post_[at(i)])].op, start);
@@ -106,17 +106,17 @@ std::int64_t Engine::join_delay(std::int32_t g, std::int64_t latest) {
   return joined.delay;
 }
 
+// Only exchanges that compute stands still for (tensor parallel, control) bring their members back together. Data-parallel
+// traffic runs beside compute: it waits for the latest, the others' lateness stays with them. Messages of a pipeline are
+// charged none (start_instance): their slack absorbs it, and a pass can then be merged exactly (merge.hpp).
 void Engine::plan_resets(std::int32_t g, const Join& joined) {
-  const bool p2p = s_.kinds[at(s_.group_kind[at(g)])].p2p;
   for (auto i = s_.slot_start[at(g)]; i < s_.slot_start[at(g) + 1]; ++i) {
     const auto& slot = s_.slots[at(i)];
     const auto& row = table_of(slot.rank, posts_[at(first_post_[at(i)])].op);
     const auto membership = tables_.comms[at(row.body)].membership;
-    const bool data_parallel = row.stream == Stream::kDpGrad || row.stream == Stream::kDpParam;
-    const bool overlapped = (p2p || data_parallel) && rank(slot.rank).compute >= 0;
-    if (p2p && slot.role == 0) {
+    if (row.stream == Stream::kDpGrad || row.stream == Stream::kDpParam) {
       resets_.push_back({slot.rank, membership, kKeep, kKeep});
-    } else if (!overlapped) {
+    } else {
       const auto& last = seen_[at(std::int64_t{slot.rank} * s_.memberships + membership)];
       resets_.push_back({slot.rank, membership, last.variance + joined.variance, last.spread + joined.spread});
     }

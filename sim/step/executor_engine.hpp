@@ -106,6 +106,9 @@ class Engine {
   std::string describe(std::int32_t rank, std::int32_t op) const;
   std::string describe_block(std::int32_t rank) const;
 
+  bool p2p_of(std::int32_t g) const {
+    return s_.kinds[static_cast<std::size_t>(s_.group_kind[static_cast<std::size_t>(g)])].p2p;
+  }
   Rank& rank(std::int32_t r) { return ranks_[static_cast<std::size_t>(r)]; }
   const Rank& rank(std::int32_t r) const { return ranks_[static_cast<std::size_t>(r)]; }
   Group& group(std::int32_t g) { return groups_[static_cast<std::size_t>(g)]; }

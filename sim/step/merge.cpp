@@ -84,30 +84,23 @@ MergeFn make_merge(const System& system, const Kinds& kinds, const Plan& plan, i
                    std::function<CommCost(const CommTemplate&, std::int32_t geometry)> cost) {
   Footprint tp;
   if (!separable(system, kinds, plan, stage, tp)) return {};
-  ExecOptions alone_options = options;
-  alone_options.record = false;
-  return [&system, kinds, &plan, tp, alone_options, cost](const Program& pass, const PassShape&) -> std::optional<MergedPass> {
-    std::vector<Program> programs(2, pass);
-    const std::int64_t first_issue = pass.ops.empty() ? 0 : pass.ops.front().host_issue_ns;
-    for (auto& op : programs[0].ops) op.host_issue_ns = std::max<std::int64_t>(0, op.host_issue_ns - first_issue);
-    for (auto& op : programs[1].ops) op.host_issue_ns = 0;
-    System s = lonely(system, kinds, plan, tp, programs);
-    const auto run = [&](std::int32_t program) {
-      s.program[0] = program;
-      return execute(s, [&](std::int32_t p, std::int32_t c, std::int32_t g) {
-        return cost(programs[static_cast<std::size_t>(p)].comms[static_cast<std::size_t>(c)], g);
-      }, alone_options);
-    };
-    const auto with_host = run(0), without_host = run(1);
-    if (!with_host || !without_host || with_host->end != without_host->end) return std::nullopt;
+  ExecOptions alone = options;
+  alone.record = true;
+  return [&system, kinds, &plan, tp, alone, cost](const Program& pass) -> std::optional<MergedPass> {
+    std::vector<Program> programs(1, pass);
+    for (auto& op : programs[0].ops) op.host_issue_ns = 0;
+    const System s = lonely(system, kinds, plan, tp, programs);
+    const auto run = execute(s, [&](std::int32_t, std::int32_t c, std::int32_t g) {
+      return cost(pass.comms[static_cast<std::size_t>(c)], g);
+    }, alone);
+    if (!run || pass.ops.empty()) return std::nullopt;
     MergedPass m;
-    m.ns = with_host->end.count();
-    for (const auto& op : pass.ops) {
-      if (op.type != OpType::kCompute || plan.tp > 1) continue;
-      const auto& b = pass.bundles[static_cast<std::size_t>(op.body)];
-      m.variance_ns2 += b.variance_ns2;
-      m.spread_work_ns += b.spread_work_ns < 0 ? b.work_ns : b.spread_work_ns;
-    }
+    m.ns = run->end.count();
+    for (std::size_t i = 0; i < pass.ops.size(); ++i)
+      m.host_lead_ns = std::max(m.host_lead_ns, pass.ops[i].host_issue_ns - pass.ops.front().host_issue_ns - run->posted[i]);
+    m.variance_ns2 = run->rank_white.front();
+    m.spread_q20 = run->rank_spread.front();
+    m.joins_kind = kinds.tp;
     return m;
   };
 }

@@ -27,6 +27,9 @@ struct Bundle {
   std::int64_t work_ns = 0;     // at nominal speed with all SMs free
   std::int64_t variance_ns2 = 0;   // white per-op noise, added to the class's variance at completion
   std::int64_t spread_work_ns = -1;// work over which the persistent speed spread accumulates; -1: all of work_ns
+  // A merged pass: lateness (2^-20 ns) that its exchanges left behind, and the kind whose members are together at its end.
+  std::int64_t spread_q20 = 0;
+  std::int32_t joins_kind = -1;
   // rate when `level` SM-holding step is in force, 2^20 = full speed; level 0 is full speed (see Program::levels)
   std::int64_t rate[kMaxBundleLevels] = {};
   std::int32_t name = 0;        // index into Program::names

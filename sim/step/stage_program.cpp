@@ -127,6 +127,7 @@ class StageBuilder {
   struct MergedBundle {
     std::int32_t bundle = -1;
     double host_ns = 0;
+    std::int64_t lead_ns = 0;
   };
 
   bool emit_merged(const PassShape& shape) {
@@ -135,16 +136,18 @@ class StageBuilder {
       Program alone;
       StageBuilder builder(c_, stage_, {}, alone);
       MergedBundle made{.host_ns = builder.build_alone(shape)};
-      if (const auto m = merge_(alone, shape)) {
+      if (const auto m = merge_(alone)) {
+        made.lead_ns = m->host_lead_ns;
         made.bundle = e_.bundles.fixed(shape.forward ? "forward pass" : "backward pass", m->ns);
         auto& b = e_.program.bundles[idx(made.bundle)];
         b.variance_ns2 = m->variance_ns2;
-        b.spread_work_ns = m->spread_work_ns;
+        b.spread_q20 = m->spread_q20;
+        b.joins_kind = m->joins_kind;
       }
       it = merged_.emplace(shape, made).first;
     }
     if (it->second.bundle < 0) return false;
-    e_.compute(it->second.bundle);
+    e_.compute(it->second.bundle, Category::kCompute, it->second.lead_ns);
     e_.add_host_ns(it->second.host_ns);
     return true;
   }

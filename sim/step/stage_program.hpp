@@ -42,7 +42,7 @@ struct Unit {
 class Emitter {
  public:
   Emitter(Program& program, const ProgramContext& context);
-  std::int32_t compute(std::int32_t bundle, Category category = Category::kCompute);
+  std::int32_t compute(std::int32_t bundle, Category category = Category::kCompute, std::int64_t host_lead_ns = 0);
   std::int32_t communicate(Stream stream, std::int32_t comm, std::vector<std::int32_t> dependencies);
   void wait_for(std::int32_t op) { if (op >= 0) pending_.push_back(op); }
   // What the next compute op follows: the exchange it waits for, else the last compute op.
@@ -116,12 +116,14 @@ struct PassShape {
   bool forward = true, embedding = false, head = false;
   friend auto operator<=>(const PassShape&, const PassShape&) = default;
 };
-// What a merged pass costs. Not mergeable: nullopt (host-bound somewhere inside).
+// What a merged pass costs.
 struct MergedPass {
   std::int64_t ns = 0;
-  std::int64_t variance_ns2 = 0, spread_work_ns = 0;
+  std::int64_t host_lead_ns = 0;                   // that issue must be ahead of its start
+  std::int64_t variance_ns2 = 0, spread_q20 = 0;   // lateness left at its end
+  std::int32_t joins_kind = -1;
 };
-using MergeFn = std::function<std::optional<MergedPass>(const Program& pass_alone, const PassShape& shape)>;
+using MergeFn = std::function<std::optional<MergedPass>(const Program& pass_alone)>;
 
 // Builds the stage's whole program. With `merge`, passes during which no other stream of the stage can be busy with
 // anything that shares a resource become one op whose duration `merge` finds by running the pass alone.
