@@ -128,7 +128,8 @@ Cost cost(const View& view, CollectiveOp op, std::int64_t bytes, const Choice& c
 
   const std::string p = suffix(choice.protocol);
   const Hops h = hops(op, choice.algorithm, g);
-  double us = c.scaleup("base_" + p + "us");
+  const bool message = op == CollectiveOp::kSendRecv;  // one sender: no rounds to fill
+  double us = c.scaleup(message ? "base_p2p_us" : "base_" + p + "us");
   us += h.inside * c.scaleup(in_switch(choice.algorithm) ? "hop_nvls_us" : "hop_" + p + "us");
   if (g.domains > 1) {
     const double wire = view.latency(g.reach).seconds() * 1e6;
@@ -136,7 +137,7 @@ Cost cost(const View& view, CollectiveOp op, std::int64_t bytes, const Choice& c
   }
   if (op == CollectiveOp::kAllToAll)
     us += (g.ranks - 1) * (g.domains > 1 ? c.network("peer_us") : c.scaleup("peer_us"));
-  if (choice.protocol == Protocol::kSimple) {
+  if (choice.protocol == Protocol::kSimple && !message) {
     const auto b = static_cast<double>(out.busiest_bytes);
     const double fill =
         g.domains > 1 ? c.network("fill_us") : c.scaleup(in_switch(choice.algorithm) ? "nvls_fill_us" : "fill_us");

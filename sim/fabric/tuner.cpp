@@ -24,7 +24,7 @@ Family family_of(const View& view) {
 constexpr std::array<double, 3> kBaseRing = {6.6, 14.0, 8.4}, kBaseTree = {6.8, 14.0, 8.4};
 constexpr std::array<double, 3> kNvlinkRing = {0.6, 1.9, 3.4}, kNvlinkTree = {0.6, 1.25, 4.0};
 constexpr std::array<double, 3> kNetRing = {2.7, 4.0, 14.0}, kNetTree = {5.0, 8.5, 14.0};
-constexpr double kNvlinkNvls = 25, kNetNvls = 18, kNetNvlsTree = 20.9, kNetCollnet = 31, kNvlinkCollnet = 3.7;
+constexpr double kNvlinkNvls = 25, kNetNvlsTree = 20.9, kNetCollnet = 31, kNvlinkCollnet = 3.7;
 // GB/s; [family][1, 2, 4+ nodes].
 constexpr double kLlMax[4][3] = {{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}};
 constexpr double kRingLl128[4][3] = {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {40, 40, 40}};
@@ -129,7 +129,7 @@ Choice choose(const View& view, CollectiveOp op, std::int64_t bytes, const Geome
     const std::int64_t message = op == CollectiveOp::kAllToAll ? bytes / std::max(1, g.ranks) : bytes;
     if (message <= (s.nodes > 1 ? 8192 : 16384)) c.protocol = Protocol::kLl;  // NCCL: p2p LL up to a fixed threshold
     const std::int64_t parts = op == CollectiveOp::kAllToAll ? std::min(g.ranks - 1, s.channels) : 1;
-    const std::int64_t per_message = std::clamp<std::int64_t>(message / (256 << 10), 1, s.nodes > 1 ? 2 : s.channels);
+    const std::int64_t per_message = std::clamp<std::int64_t>(message / (64 << 10), 1, s.nodes > 1 ? 2 : s.channels);
     c.channels = static_cast<int>(std::clamp<std::int64_t>(parts * per_message, 1, s.channels));
     return c;
   }

@@ -22,6 +22,13 @@ struct Curve {
   FakeShape shape;
   bool tuned = true;
   std::vector<std::pair<std::int64_t, double>> points;  // bytes, us
+  bool kernel = false;                                  // time of the kernel by CUPTI: without the launch
+  std::vector<core::DeviceId> members() const {
+    std::vector<core::DeviceId> m;
+    const int n = op == CollectiveOp::kSendRecv ? 2 : shape.nodes * shape.per_node;
+    for (int i = 0; i < n; ++i) m.push_back(core::DeviceId{i});
+    return m;
+  }
 };
 
 inline std::filesystem::path shared_folder() { return std::filesystem::path(TWIN_SOURCE_DIR).parent_path() / "shared"; }
@@ -48,13 +55,29 @@ inline std::vector<std::pair<std::int64_t, double>> read_points(const std::files
   return out;
 }
 
+// Vidur's send/recv profile inside a node: column 4 the median in ms, 7 workers, 8 bytes, 10 devices per node; every
+// 25th size.
+inline std::vector<std::pair<std::int64_t, double>> read_send_recv(const std::filesystem::path& file) {
+  std::vector<std::pair<std::int64_t, double>> out;
+  std::ifstream in(file);
+  int row = 0;
+  for (std::string line; std::getline(in, line);) {
+    std::vector<std::string> w;
+    std::istringstream cells(line);
+    for (std::string x; std::getline(cells, x, ',');) w.push_back(x);
+    if (w.size() < 11 || w[10] != "2" || w[6] != "0") continue;
+    if (row++ % 25 == 0) out.emplace_back(std::stoll(w[8]), std::stod(w[4]) * 1e3);
+  }
+  return out;
+}
+
 inline std::vector<Curve> measured_curves() {
   std::vector<Curve> out;
   const auto root = shared_folder() / "traces/nccl_tests";
   const auto add = [&](const std::string& source, CollectiveOp op, FakeShape s, const std::string& file,
                        std::int64_t from = 8, bool tuned = true) {
     auto points = read_points(root / file, from);
-    if (!points.empty()) out.push_back({source, op, std::move(s), tuned, std::move(points)});
+    if (!points.empty()) out.push_back({source, op, std::move(s), tuned, std::move(points), false});
   };
   const FakeShape a100{.nodes = 1, .nvlink = 300e9, .nic = 25e9, .family = "ampere"};
   for (const int n : {2, 4, 8, 16, 32, 64, 128}) {
@@ -104,6 +127,16 @@ inline std::vector<Curve> measured_curves() {
                                    {"broadcast", CollectiveOp::kBroadcast}})
       add("panlichen " + gpu + " " + word, op, s,
           "panlichen_h800_a100_v100_4090_8gpu/" + gpu + "_nccl_" + word + "0.txt", 4 << 20);
+  const auto vidur = shared_folder() / "traces/step_time/vidur_network_profiles";
+  for (const auto& [file, s] : {std::pair<std::string, FakeShape>{"h100_dgx", {}}, {"a100_dgx", a100}}) {
+    Curve c{"vidur " + file + " send_recv in a node",
+            CollectiveOp::kSendRecv,
+            s,
+            true,
+            read_send_recv(vidur / (file + "__send_recv.csv")),
+            true};
+    if (!c.points.empty()) out.push_back(std::move(c));
+  }
   std::ifstream in(shared_folder() / "published/facts/collectives.json");
   if (!in) return out;
   const auto facts = nlohmann::json::parse(in);
@@ -120,7 +153,7 @@ inline std::vector<Curve> measured_curves() {
   for (const auto& fact : facts) {
     const auto it = shapes.find(fact["id"].get<std::string>());
     if (it == shapes.end()) continue;
-    Curve c{it->first, CollectiveOp::kAllReduce, it->second, true, {}};
+    Curve c{it->first, CollectiveOp::kAllReduce, it->second, true, {}, false};
     for (const auto& p : fact["points"]) {
       const auto bytes = p["bytes"].get<std::int64_t>();
       const double bus = p["busbw_gbs"].get<double>();
