@@ -12,6 +12,7 @@
 #include <bit>
 #include <cmath>
 #include "sim/fabric/collective.hpp"
+#include "sim/fabric/flows.hpp"
 #include "sim/fabric/rates.hpp"
 
 namespace twin::fabric {
@@ -145,6 +146,30 @@ Cost cost(const View& view, CollectiveOp op, std::int64_t bytes, const Choice& c
   }
   out.latency = core::Time::from_seconds(us * 1e-6);
   return out;
+}
+
+FlowOptions flow_options(const View& view, CollectiveOp op, const Choice& choice, const Geometry& g,
+                         const device::Constants& constants) {
+  const Lookup c = lookup(view, constants);
+  const std::string p = suffix(choice.protocol);
+  FlowOptions o;
+  double base = c.scaleup(op == CollectiveOp::kSendRecv ? "base_p2p_us" : "base_" + p + "us");
+  o.latency_inside = core::Time::from_seconds(c.scaleup("hop_" + p + "us") * 1e-6);
+  o.efficiency_inside = c.scaleup("efficiency") * protocol_share(c, choice.protocol, false);
+  if (g.domains > 1) {
+    base += c.network("base_us");
+    o.latency_between = core::Time::from_seconds(c.network("hop_" + p + "us") * 1e-6) + view.latency(g.reach);
+    o.efficiency_between = c.network("efficiency") * protocol_share(c, choice.protocol, true);
+    if (probe(view).nic_share > 1) o.efficiency_between *= c.network("shared_nic_share");
+  }
+  if (op == CollectiveOp::kAllToAll)
+    base += (g.ranks - 1) * (g.domains > 1 ? c.network("peer_us") : c.scaleup("peer_us"));
+  o.base = core::Time::from_seconds(base * 1e-6);
+  std::int32_t channels = 1;  // of one lane: a message may use all, an all-to-all divides them over the peers
+  if (op == CollectiveOp::kSendRecv) channels = choice.channels;
+  if (op == CollectiveOp::kAllToAll && g.ranks > 1) channels = (choice.channels + g.ranks - 2) / (g.ranks - 1);
+  o.rate_cap = to_rate(c.scaleup("channel_gbs") * 1e9 * channels);
+  return o;
 }
 
 int ctas(const View&, CollectiveOp, const Choice& choice) { return choice.channels; }

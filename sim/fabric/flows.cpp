@@ -35,7 +35,7 @@ class Runner {
     }
     for (std::size_t i = 0; i < state_.size(); ++i)
       if (state_[i].delivered < graph_.lanes[i].messages) return stalled(i);
-    result_.time = now_;
+    result_.time = options_.base + now_;
     result_.chunk_bytes = graph_.chunk_bytes;
     result_.depth = graph_.depth;
     return result_;

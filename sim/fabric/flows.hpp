@@ -20,6 +20,7 @@
 namespace twin::fabric {
 
 struct FlowOptions {
+  core::Time base;                                       // before the first message
   core::Time latency_inside, latency_between;            // of one message
   double efficiency_inside = 1, efficiency_between = 1;  // share of the wire that payload gets; bytes are divided by it
   std::int64_t rate_cap = 0;                             // of one lane; 0: none
@@ -27,7 +28,7 @@ struct FlowOptions {
 };
 
 struct FlowRun {
-  core::Time time;            // last delivery
+  core::Time time;            // last delivery, base included
   std::int64_t messages = 0;  // stepped through
   std::int64_t solves = 0;    // time stamps at which rates were solved
   std::int64_t chunk_bytes = 0;
@@ -37,5 +38,10 @@ struct FlowRun {
 core::Result<FlowRun> run_flows(const View& view, CollectiveOp op, std::int64_t bytes,
                                 std::span<const core::DeviceId> members, const Choice& choice,
                                 const FlowOptions& options = {});
+
+// What cost() knows, per message: hop latencies, efficiencies, per-channel cap, base. (Not the fill: messages have
+// their own.)
+FlowOptions flow_options(const View& view, CollectiveOp op, const Choice& choice, const Geometry& geometry,
+                         const device::Constants& constants);
 
 }  // namespace twin::fabric

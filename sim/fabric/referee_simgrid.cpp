@@ -161,7 +161,9 @@ class LaneClient : public Client {
                            "a message from device " + std::to_string(g_.lanes[i].from.value) + " to device " +
                                std::to_string(g_.lanes[i].to.value) + " never ends",
                            "a link on its path is down"};
-    return run_;
+    FlowRun run = run_;
+    run.time = o_.base + run.time;
+    return run;
   }
 
  private:
