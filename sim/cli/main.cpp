@@ -33,6 +33,10 @@ int print(const Output& output) {
   return output.exit;
 }
 
+std::string help(const CLI::App& root, const CLI::App& command) {
+  return &command == &root ? root.help() : command.help(root.get_name());
+}
+
 int run(const Command& command) {
   if (const auto extras = command.app->remaining(); !extras.empty())
     return fail(unknown_argument(*command.app, extras.front()));
@@ -50,30 +54,32 @@ int unknown_command(const std::string& found, const std::vector<Command>& comman
   return fail(unknown_name("command line", "a command", found, names));
 }
 
+int print_help(const CLI::App& app, const std::vector<Command>& commands, const std::string& name) {
+  if (name.empty()) return print({app.help(), kDone});
+  for (const auto& c : commands)
+    if (c.app->get_name() == name) return print({help(app, *c.app), kDone});
+  return unknown_command(name, commands);
+}
+
 int dispatch(CLI::App& app, const std::vector<Command>& commands, int argc, const char* const* argv) {
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (first == "help") return print_help(app, commands, argc > 2 ? argv[2] : "");
   const CLI::App* current = &app;
   for (const auto& c : commands)
-    if (argc > 1 && c.app->get_name() == argv[1]) current = c.app;
+    if (c.app->get_name() == first) current = c.app;
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return print({current->help(), kDone});
+    return print_help(app, commands, current == &app ? "" : first);
   } catch (const CLI::ParseError& e) {
     return fail(parse_error(*current, e));
   }
   for (const auto& c : commands)
     if (c.app->parsed()) return run(c);
-  auto rest = app.remaining();
-  if (rest.empty()) {
-    std::fputs(app.help().c_str(), stderr);
-    return fail({core::ErrorCode::kUsage, "command line", "expected a command, found nothing",
-                 "traintwin step runs the default scenario"});
-  }
-  if (rest.front() != "help") return unknown_command(rest.front(), commands);
-  if (rest.size() == 1) return print({app.help(), kDone});
-  for (const auto& c : commands)
-    if (c.app->get_name() == rest[1]) return print({c.app->help(), kDone});
-  return unknown_command(rest[1], commands);
+  if (const auto rest = app.remaining(); !rest.empty()) return unknown_command(rest.front(), commands);
+  std::fputs(app.help().c_str(), stderr);
+  return fail({core::ErrorCode::kUsage, "command line", "expected a command, found nothing",
+               "traintwin step runs the default scenario"});
 }
 
 int main_guarded(int argc, const char* const* argv) {
@@ -81,7 +87,6 @@ int main_guarded(int argc, const char* const* argv) {
   CLI::App app(
       "Simulates large-scale training: how long a step takes, where the time goes, whether it fits, how sure that is.",
       "traintwin");
-  app.footer(kExamples);
   app.allow_extras();
   app.require_subcommand(0, 1);
   std::vector<Command> commands;
@@ -89,6 +94,7 @@ int main_guarded(int argc, const char* const* argv) {
     commands.push_back(add(app, process));
     commands.back().app->allow_extras();
   }
+  app.footer(kExamples);  // after the commands, which would take it over
   return dispatch(app, commands, argc, argv);
 }
 

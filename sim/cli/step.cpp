@@ -40,7 +40,7 @@ core::Result<step::StepOptions> step_options(const Options& o) {
   options.merge = *merge == 0 ? step::MergeMode::kAuto : step::MergeMode::kOff;
   options.network = o.network;
   options.seed = o.seed;
-  options.record = o.explain || o.stats || !o.trace.empty();
+  options.record = true;  // the breakdown is read off the timeline
   return options;
 }
 
@@ -126,6 +126,11 @@ core::Result<Output> run(const Options& o, const Process& process) {
 Command add_step(CLI::App& root, const Process& process) {
   CLI::App* app = root.add_subcommand("step", "simulate one training step: time, MFU, memory, where the time goes");
   auto o = std::make_shared<Options>();
+  app->footer(
+      "Examples:\n"
+      "  traintwin step run.json --set parallel.tp=4 --set batch.micro=2\n"
+      "  traintwin step --megatron pretrain.sh --cluster dgx-h100x64 --json\n"
+      "Exit 1: the model does not fit in memory; the result is still printed.");
   add_scenario_args(*app, o->scenario);
   app->add_option("--calibration", o->calibration, "constants from this file")->type_name("FILE");
   app->add_flag("--json", o->json, "one JSON object on stdout");

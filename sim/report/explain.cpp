@@ -109,7 +109,9 @@ std::string explain(const step::StepResult& result, const device::Constants& con
     part("Critical path", explain_critical_path(result));
     part("Communication", explain_exposure(result));
   }
-  for (const auto& [heading, text] : result.explain) part(heading, text);
+  const bool tracked = !constants.used().empty();
+  for (const auto& [heading, text] : result.explain)
+    if (!tracked || heading != "constants used") part(heading, text);  // the table below says more
   part("Constants (level A accelerator, B kernel, C software stack, D mechanism, E fabric)",
        explain_constants(constants));
   return out;

@@ -35,11 +35,13 @@ std::string format_si(double value) {
   return format_digits(value) + kPrefix[i];
 }
 
-std::string format_bytes(double bytes) {
-  const std::string text = format_si(bytes);
-  const bool prefixed = text.find(' ') != std::string::npos;
-  return text == "-" ? text : text + (prefixed ? "B" : " B");
+std::string format_unit(double value, const std::string& unit) {
+  const std::string text = format_si(value);
+  if (text == "-") return text;
+  return text + (text.find(' ') == std::string::npos ? " " : "") + unit;
 }
+
+std::string format_bytes(double bytes) { return format_unit(bytes, "B"); }
 
 std::string format_count(std::int64_t n) {
   std::string digits = std::to_string(n);

@@ -91,11 +91,13 @@ std::string step_summary(const step::StepResult& r, const work::Scenario& s) {
   out += fmt::format("MFU        {}  ({} model TFLOP/s per device; {} with attention counted full; HFU {})\n",
                      format_percent(r.mfu), format_digits(r.model_tflops_per_device),
                      format_percent(r.mfu_full_attention), format_percent(r.hfu));
-  out += fmt::format("tokens     {}/s, {}/s per device\n", format_si(r.tokens_per_s),
+  out += fmt::format("speed      {} tokens/s, {} per device\n", format_si(r.tokens_per_s),
                      format_si(p.world > 0 ? r.tokens_per_s / p.world : 0));
   if (r.energy_j_per_device > 0) {
-    out += fmt::format("energy     {}J per device and step, {}W on average\n", format_si(r.energy_j_per_device) + " ",
-                       r.step_time_s > 0 ? format_digits(r.energy_j_per_device / r.step_time_s) + " " : "- ");
+    out += fmt::format("energy     {} per device and step", format_unit(r.energy_j_per_device, "J"));
+    if (r.step_time_s > 0)
+      out += fmt::format(", {} on average", format_unit(r.energy_j_per_device / r.step_time_s, "W"));
+    out += "\n";
   }
   out += "\nwhere the time goes, on the critical class of ranks\n" + breakdown_table(r.breakdown, r.step_time_s);
   out += "\n" + memory_lines(r.memory);

@@ -41,7 +41,7 @@ const Case kGolden[] = {
     {"catalog show dgx-h10",
      "traintwin: catalog show: expected a catalog name, found 'dgx-h10' (did you mean 'dgx-h100'?)\n"},
     {"collective all_reduce",
-     "traintwin: collective --cluster: expected --cluster, found nothing (traintwin collective --help shows the "
+     "traintwin: collective: expected --cluster, found nothing (traintwin collective --help shows the "
      "form)\n"},
     {"validate --threads 0", "traintwin: --threads: expected 1 to 1024, found 0\n"},
     {"collective all_reduc --cluster dgx-h100x2", ""},

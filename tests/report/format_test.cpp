@@ -16,6 +16,7 @@ TEST_CASE("numbers are printed as people read them", "[fast]") {
   CHECK(format_seconds(std::numeric_limits<double>::quiet_NaN()) == "-");
   CHECK(format_bytes(71.4e9) == "71.4 GB");
   CHECK(format_bytes(12) == "12.0 B");
+  CHECK(format_unit(2776, "J") == "2.78 kJ");
   CHECK(format_bytes(999.7e6) == "1.00 GB");
   CHECK(format_count(16384) == "16,384");
   CHECK(format_count(-1234567) == "-1,234,567");
