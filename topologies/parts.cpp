@@ -105,7 +105,7 @@ Result<NodeKind> read_node(const nlohmann::json& reference, const std::string& w
   if (accelerator == nullptr) r.fail("accelerator", "expected the name of an accelerator or an object, found none");
   read_documentation(r);
   if (auto done = r.finish(); !done) return done.error();
-  auto device = resolve("accelerators", *accelerator, entry->file + ".accelerator");
+  auto device = resolve("accelerators", *accelerator, entry->file + ": accelerator");
   if (!device) return device.error();
   auto spec = parse_accelerator(device->json, device->file);
   if (!spec) return spec.error();
@@ -113,11 +113,11 @@ Result<NodeKind> read_node(const nlohmann::json& reference, const std::string& w
   if (node.scaleup_bytes_per_s <= 0) node.scaleup_bytes_per_s = node.spec.scaleup_bytes_per_s;
   if (node.scaleup_bytes_per_s <= 0) node.scaleup_bytes_per_s = node.pcie_bytes_per_s;
   if (node.scaleup_bytes_per_s <= 0)
-    return core::Error{core::ErrorCode::kRange, entry->file + ".scaleup.bandwidth",
+    return core::Error{core::ErrorCode::kRange, entry->file + ": scaleup.bandwidth",
                        "expected bytes/s (the accelerator states none), found none", ""};
   if (node.nic_bytes_per_s <= 0)
-    return core::Error{core::ErrorCode::kRange, entry->file + ".nics", "expected {count, gbit_per_s, kind}, found none",
-                       ""};
+    return core::Error{core::ErrorCode::kRange, entry->file + ": nics",
+                       "expected {count, gbit_per_s, kind}, found none", ""};
   return node;
 }
 

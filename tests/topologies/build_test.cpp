@@ -111,8 +111,8 @@ TEST_CASE("objects: base, groups, routing", "[fast]") {
   auto meta = make({.name = "meta-24k-roce"});
   CHECK(meta->devices() == 24576);
   CHECK(meta->features().scaleout == "roce");
-  // 3,072 NICs of 50 GB/s a pod, 1:7, over 16 x 16 core links
-  CHECK(bandwidth(*meta, "agg:127/uplink/15") == Approx(3072 * 50e9 / 7 / 256));
+  // 3,072 NICs of 50 GB/s a pod, 1:7, over 16 bundles
+  CHECK(bandwidth(*meta, "agg:127/uplink/0") == Approx(3072 * 50e9 / 7 / 16));
   CHECK(meta->reach(DeviceId{0}, DeviceId{15}) == Reach::kLeaf);
   CHECK(meta->reach(DeviceId{0}, DeviceId{16}) == Reach::kPod);
   CHECK(meta->reach(DeviceId{0}, DeviceId{3072}) == Reach::kCore);

@@ -148,7 +148,7 @@ TEST_CASE("links that can never bind are left out, the others are not", "[fast]"
   // Llama 3: full bisection inside a pod, 1:7 above: only the core links stay.
   auto meta = make(R"({"node": "dgx-h100", "nodes": 2048, "fabric": "llama3-roce-24k"})");
   CHECK(route(*meta, 0, 3000).size() == 2);
-  CHECK(route(*meta, 0, 4000).size() == 2 + 2 * 256);
+  CHECK(route(*meta, 0, 4000).size() == 2 + 2 * 16);
   // A leaf that is half empty still has all its uplinks: 4 of 16 nodes cannot fill 1/2 of full bandwidth.
   auto part = make(
       R"({"node": "dgx-h100", "nodes": 20, "fabric": {"base": "leaf-spine", "spines": 4, "leaf_oversubscription": 2}})");
