@@ -1,7 +1,7 @@
 // Source: Megatron-LM megatron/training/arguments.py of 2021 (v2.x spellings) to 2025 (core 0.12).
 #include "workloads/megatron_options.hpp"
 
-#include <algorithm>
+#include <map>
 
 namespace twin::work::detail {
 
@@ -328,11 +328,13 @@ const std::vector<MegatronOption>& megatron_options() {
 }
 
 const MegatronOption* find_megatron_option(const std::string& name) {
-  const std::string wanted = canonical(name);
-  const auto& all = megatron_options();
-  const auto it =
-      std::find_if(all.begin(), all.end(), [&](const MegatronOption& o) { return canonical(o.name) == wanted; });
-  return it == all.end() ? nullptr : &*it;
+  static const std::map<std::string, const MegatronOption*> by_name = [] {
+    std::map<std::string, const MegatronOption*> index;
+    for (const auto& o : megatron_options()) index.emplace(canonical(o.name), &o);
+    return index;
+  }();
+  const auto it = by_name.find(canonical(name));
+  return it == by_name.end() ? nullptr : it->second;
 }
 
 }  // namespace twin::work::detail

@@ -354,29 +354,19 @@ class Shell {
     }
   }
 
-  void operator_or_redirect(Words& command) {
+  // At '<' or '>': its target is no word, nor is the number right before it ("2>&1"). True: a here-document ended the
+  // command.
+  bool redirect(Words& command, bool after_number) {
     const char c = next();
-    if (c == '<' && peek() == '<') {
-      ++at_;
-      if (peek() == '-') ++at_;
-      skip_blanks(false);
-      Words tag;
-      word(tag);
-      if (!tag.empty()) skip_here_document(tag.front().text);
-    } else if (c == '<' || c == '>') {
-      while (peek() == '>' || peek() == '&') ++at_;
-      skip_blanks(false);
-      Words target;
-      word(target);
-      if (!command.empty() && command.back().text.size() == 1 &&
-          std::isdigit(static_cast<unsigned char>(command.back().text[0])) && at_ > 0)
-        redirect_number(command);
-    }
-  }
-
-  // "2>&1": the digit was read as a word of its own only when it stood right before the '>'.
-  void redirect_number(Words& command) {
-    if (digit_end_ != 0 && digit_end_ == operator_at_) command.pop_back();
+    if (after_number && !command.empty()) command.pop_back();
+    const bool here = c == '<' && peek() == '<';
+    if (here) ++at_;
+    while (peek() == '>' || peek() == '&' || (here && peek() == '-')) ++at_;
+    skip_blanks(false);
+    Words target;
+    word(target);
+    if (here && !target.empty()) skip_here_document(target.front().text);
+    return here;
   }
 
   void end_command(Words& command) {
@@ -412,8 +402,7 @@ class Shell {
         break;
       }
       if (c == '<' || c == '>') {
-        operator_at_ = at_;
-        operator_or_redirect(command);
+        if (redirect(command, std::exchange(number_end_, 0) == at_)) break;
         continue;
       }
       const bool prefix = command.empty() || command.front().text == "export" || command.front().text == "local" ||
@@ -423,7 +412,7 @@ class Shell {
       if (prefix && assignment()) continue;
       const std::size_t start = at_;
       word(command);
-      digit_end_ = at_ - start == 1 ? at_ : 0;
+      number_end_ = at_ - start == 1 && std::isdigit(static_cast<unsigned char>(text_[start])) ? at_ : 0;
       if (at_ == start) ++at_;
       if (command.size() == 1 && (command.front().text == "then" || command.front().text == "else" ||
                                   command.front().text == "do" || command.front().text == "{"))
@@ -435,7 +424,7 @@ class Shell {
 
   std::string_view text_;
   const std::string& file_;
-  std::size_t at_ = 0, words_ = 0, spent_ = 0, digit_end_ = 0, operator_at_ = 0;
+  std::size_t at_ = 0, words_ = 0, spent_ = 0, number_end_ = 0;
   int line_ = 1, depth_ = 0;
   std::map<std::string, Words> variables_;
   std::map<std::string, bool> arrays_;
