@@ -15,9 +15,9 @@ using core::Error;
 using core::ErrorCode;
 using Words = std::vector<ShellWord>;
 
-constexpr std::size_t kMaxWords = 1'000'000;
+constexpr std::size_t kMaxWords = 200'000;
 constexpr std::size_t kMaxText = std::size_t{1} << 20;
-constexpr std::size_t kMaxSpent = std::size_t{1} << 26;  // characters of all words together
+constexpr std::size_t kMaxSpent = std::size_t{1} << 24;  // characters of all words together
 constexpr int kMaxDepth = 32;
 
 bool name_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
@@ -381,7 +381,7 @@ class Shell {
           std::any_of(std::begin(kKeywords), std::end(kKeywords), [&](const char* k) { return first == k; });
       words_ += command.size();
       if (!keyword) script_.commands.push_back(std::move(command));
-      if (words_ > kMaxWords) fail(line_, "expected at most a million words, found more");
+      if (words_ > kMaxWords) fail(line_, "expected at most 200,000 words, found more");
     }
     command.clear();
   }

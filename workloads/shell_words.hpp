@@ -21,7 +21,7 @@ struct ShellScript {
   std::vector<std::string> notes;      // what was guessed, with its line
 };
 
-// Errors: an unclosed quote, bracket or parenthesis, with file and line; more than a million words.
+// Errors: an unclosed quote, bracket or parenthesis, with file and line; a script that expands without end.
 core::Result<ShellScript> read_shell(std::string_view text, const std::string& file);
 
 }  // namespace twin::work

@@ -121,6 +121,18 @@ TEST_CASE("flash attention, no dropout, GQA, gated MLP and fp8 change the saved 
   CHECK(flops(sac.recompute_attention_core) == 2 * T * h * (kv + h + f) / 4);  // wk, wo, w3
 }
 
+TEST_CASE("cheap selective recomputation drops what norms and activation give again", "[fast]") {
+  work::Stack cheap;
+  cheap.sac_cheap = true;
+  const work::Shape shape{.micro = 1, .seq = 8192, .tp = 8, .sp = true};
+  const auto block = make_block(llama8b(), shape, Precision::kBf16, cheap, 1);
+  // Two norm outputs and the input of fc2, 2 bytes each.
+  CHECK(block.saved_bytes_none - block.saved_bytes_selective == 8192 / 8 * 2 * (2 * 4096 + 14336));
+  CHECK(flops(block.recompute_attention_core) == 0);
+  CHECK(elementwise_bytes(block.recompute_attention_core) ==
+        elementwise_bytes(block.attention.pre) + elementwise_bytes(block.mlp.pre) + elementwise_bytes(block.mlp.core));
+}
+
 TEST_CASE("a block's FLOPs times tp and layers, with the head, are the model's", "[fast]") {
   for (const int tp : {1, 2, 8}) {
     const work::Model m = llama8b();

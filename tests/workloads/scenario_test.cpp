@@ -242,7 +242,7 @@ TEST_CASE("mutated scenarios end in a scenario or a message, never in a crash", 
   REQUIRE_FALSE(good.empty());
   std::mt19937 random(7);
   int accepted = 0;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 1500; ++i) {
     std::string text = good;
     const int edits = 1 + static_cast<int>(random() % 4);
     for (int e = 0; e < edits; ++e) {
