@@ -82,6 +82,19 @@ Field<S> software_field(const std::string& name) {
           .write = [](const S& s) { return stack_to_json(s.stack); }};
 }
 
+namespace {
+
+json named_cluster(const topo::ClusterRef& ref) {
+  json object = {{"base", ref.name}};
+  if (!ref.node.empty()) object["node"] = ref.node;
+  if (!ref.fabric.empty()) object["fabric"] = ref.fabric;
+  if (ref.nodes > 0) object["nodes"] = ref.nodes;
+  if (!ref.overrides.empty()) object["override"] = ref.overrides;
+  return object.size() == 1 ? json(ref.name) : object;
+}
+
+}  // namespace
+
 // Only what every cluster has is taken out here; topologies reads the object itself and checks its fields.
 Field<S> cluster_field(const std::string& name) {
   const auto read = [](S& s, JsonReader& r, const std::string& key) {
@@ -93,7 +106,15 @@ Field<S> cluster_field(const std::string& name) {
       ref.name = v->get<std::string>();
       if (ref.name.empty()) return r.fail(key, "expected the name of a cluster, found \"\"", "for example dgx-h100x64");
     } else if (v->is_object()) {
-      ref.inline_json = v->dump(-1, ' ', false, json::error_handler_t::replace);
+      if (v->contains(
+              "base")) {  // a named cluster with changes: topologies resolves the name (a node and its count, too)
+        JsonReader changes(*v, key);
+        changes.required("base", ref.name);
+        for (const char* known : {"node", "fabric", "nodes", "override"}) changes.any(known);
+        r.absorb(changes);
+      } else {
+        ref.inline_json = v->dump(-1, ' ', false, json::error_handler_t::replace);
+      }
       const auto word = [&](const char* k) {
         const auto it = v->find(k);
         return it != v->end() && it->is_string() ? it->get<std::string>() : std::string();
@@ -122,7 +143,7 @@ Field<S> cluster_field(const std::string& name) {
       .schema = any_of({is("string"), is("object")}),
       .read = read,
       .write = [](const S& s) {
-        if (s.cluster.inline_json.empty()) return json(s.cluster.name);
+        if (s.cluster.inline_json.empty()) return named_cluster(s.cluster);
         return json::parse(s.cluster.inline_json, nullptr, false);
       }};
 }

@@ -131,6 +131,12 @@ TEST_CASE("--set reads JSON, else strings, and changes a field of a named model"
   CHECK(work::scenario_from_json(j, "a")->recompute_layers == 2);
   CHECK(with("cluster.override.nic.bandwidth=x2")["cluster"] ==
         json({{"base", "dgx-h100x2"}, {"override", {{"nic.bandwidth", "x2"}}}}));
+  const auto changed = work::scenario_from_json(with("cluster.override.nic.bandwidth=x2"), "a");
+  REQUIRE(changed);
+  CHECK((changed->cluster.name == "dgx-h100x2" && changed->cluster.inline_json.empty()));
+  CHECK(changed->cluster.overrides.at("nic.bandwidth") == "x2");
+  CHECK(work::scenario_to_json(*changed)["cluster"] == with("cluster.override.nic.bandwidth=x2")["cluster"]);
+  CHECK(problem(with("cluster.fabrik=x")).find("a.json: cluster.fabrik: ") == 0);
   CHECK(set_problem("parallel.pt=4") ==
         "--set parallel.pt=4: expected a scenario field, found \"parallel.pt\" (did you mean \"parallel.tp\"?)");
   CHECK(set_problem("tp=4") == "--set tp=4: expected a scenario field, found \"tp\" (did you mean \"parallel.tp\"?)");
