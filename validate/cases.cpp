@@ -1,14 +1,27 @@
 #include "validate/cases.hpp"
+#include <exception>
 #include <nlohmann/json.hpp>
 #include "sim/device/kernel_time.hpp"
 #include "topologies/cluster.hpp"
 #include "validate/parallel.hpp"
 #include "workloads/catalog.hpp"
+#include "workloads/scenario_reader.hpp"
 
 namespace twin::validate {
 namespace {
 
 using work::Shard;
+
+// A bug met by one row (TWIN_CHECK throws) becomes that row's skip reason, counted in the report, instead of the end of
+// it.
+template <class T, class F>
+core::Result<T> reported(const F& call) {
+  try {
+    return call();
+  } catch (const std::exception& e) {
+    return core::Error{core::ErrorCode::kInconsistent, "internal error", e.what(), ""};
+  }
+}
 
 std::string size_class(double parameters) {
   const double b = parameters / 1e9;
@@ -63,9 +76,12 @@ std::string device_of(const std::string& node) {
 
 Prepare step_simulator() {
   return [](const work::Scenario& scenario) -> core::Result<Run> {
-    auto prepared = step::prepare_step(scenario);
+    using Prepared = std::shared_ptr<const step::PreparedStep>;
+    auto prepared = reported<Prepared>([&] { return step::prepare_step(scenario); });
     if (!prepared) return prepared.error();
-    return Run([held = *prepared](const device::Constants& constants) { return step::run_step(*held, constants); });
+    return Run([held = *prepared](const device::Constants& constants) {
+      return reported<step::StepResult>([&] { return step::run_step(*held, constants); });
+    });
   };
 }
 
@@ -107,6 +123,7 @@ std::vector<Case> make_cases(const std::vector<Row>& rows, const Prepare& prepar
   for (const Row& row : rows)
     if (row.kind.empty() || row.kind == "step") steps.push_back(&row);
   std::vector<Case> cases(steps.size());
+  std::vector<std::string> keys(steps.size());
   parallel_for(steps.size(), threads, [&](std::size_t i, int) {
     Case& c = cases[i];
     c.row = normalise(*steps[i], stacks);
@@ -114,13 +131,29 @@ std::vector<Case> make_cases(const std::vector<Row>& rows, const Prepare& prepar
     if (!c.row.scenario) return;
     fill_strata(c);
     c.device = device_of(c.row.scenario->cluster.node);
+    work::Scenario bare = *c.row.scenario;
+    bare.assumed.clear();
+    bare.model.name = "row", bare.model.source.clear();
+    keys[i] = work::scenario_to_json(bare).dump() + (bare.parallel.layout.empty() ? "" : "+");
+  });
+  std::map<std::string, std::size_t> first;
+  std::vector<std::size_t> representative(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) representative[i] = first.try_emplace(keys[i], i).first->second;
+  parallel_for(steps.size(), threads, [&](std::size_t i, int) {
+    Case& c = cases[i];
+    if (!c.row.scenario || representative[i] != i) return;
     auto run = prepare(*c.row.scenario);
     if (run) {
-      c.run = *run;
+      c.run = std::make_shared<const Run>(*std::move(run));
     } else {
       c.skipped = "simulator: " + run.error().text();
     }
   });
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!cases[i].row.scenario) continue;
+    cases[i].run = cases[representative[i]].run;
+    cases[i].skipped = cases[representative[i]].skipped;
+  }
   return cases;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 #include "sim/device/constants.hpp"
@@ -18,7 +19,7 @@ StackFinder stack_catalog();  // work::find_stack
 
 struct Case {
   Normalised row;
-  Run run;                                    // empty: skipped
+  std::shared_ptr<const Run> run;             // null: skipped; equal scenarios share one
   std::string skipped;                        // reason: from the normaliser, or the simulator's refusal
   std::map<std::string, std::string> strata;  // accelerator, size, strategy, scale, precision
   std::vector<std::string> special;           // "m v / p < 4", "step < 0.3 s", ...

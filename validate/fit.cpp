@@ -20,6 +20,24 @@ void report(const FitOptions& options, const std::string& line) {
   if (options.progress) options.progress(line);
 }
 
+// One damped step with the Jacobian at hand; false when no damping tried makes the objective smaller.
+bool take_step(FitProblem& problem, const std::vector<double>& weights, double& damping, FitResult& at) {
+  const std::vector<char> all(at.log_predicted.size(), 1);
+  for (int attempt = 0; attempt < 5; ++attempt, damping *= 8) {
+    const auto step = problem.newton_step(at.theta, at.log_predicted, at.jacobian, weights, damping);
+    if (!step) continue;
+    std::vector<double> theta = at.theta;
+    for (std::size_t j = 0; j < theta.size(); ++j) theta[j] += std::clamp((*step)[j], -0.5, 0.5);
+    std::vector<double> predicted = problem.predict(theta, all);
+    const double objective = problem.objective(theta, predicted, weights);
+    if (!(objective < at.objective)) continue;
+    at.theta = std::move(theta), at.log_predicted = std::move(predicted), at.objective = objective;
+    damping = std::max(damping / 30, 1e-6);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<double> fit_weights(const std::vector<FitRow>& rows, const std::vector<char>& include,
@@ -52,23 +70,15 @@ FitResult fit(const std::vector<FitRow>& rows, const device::Constants& start, c
   double damping = 1e-3;
   for (int iteration = 1; iteration <= options.iterations; ++iteration) {
     out.jacobian = problem.jacobian(out.theta, out.log_predicted);
-    bool improved = false, settled = false;
-    for (int attempt = 0; attempt < 6 && !improved; ++attempt, damping *= 6) {
-      const auto step = problem.newton_step(out.theta, out.log_predicted, out.jacobian, weights, damping);
-      if (!step) continue;
-      std::vector<double> theta = out.theta;
-      for (std::size_t j = 0; j < theta.size(); ++j) theta[j] += std::clamp((*step)[j], -0.5, 0.5);
-      const std::vector<double> predicted = problem.predict(theta, all);
-      const double objective = problem.objective(theta, predicted, weights);
-      if (!(objective < out.objective)) continue;
-      settled = out.objective - objective < options.tolerance * out.objective;
-      improved = true;
-      out.theta = theta, out.log_predicted = predicted, out.objective = objective;
-      damping = std::max(damping / 30, 1e-6);
+    const double before = out.objective;
+    for (int chord = 0; chord < 4; ++chord) {
+      const double start_of_step = out.objective;
+      if (!take_step(problem, weights, damping, out)) break;
+      if (start_of_step - out.objective < 10 * options.tolerance * out.objective) break;
     }
     report(options,
            fmt::format("iteration {}: objective {:.3f}, {} runs", iteration, out.objective, problem.evaluations()));
-    if (!improved || settled) break;
+    if (before - out.objective < options.tolerance * out.objective) break;
   }
   out.jacobian = problem.jacobian(out.theta, out.log_predicted);
   out.constants = problem.constants_at(out.theta);

@@ -5,9 +5,10 @@
 //
 // over the constants of levels A to D that have a prior spread, are not held and are used by at least one row. w caps
 // what one leakage group (4 rows' worth) and one file (15 rows' worth) can say. Gauss-Newton with Levenberg's damping;
-// the Jacobian is numerical (one-sided, 3 % steps) and sparse: a row is only run again for the constants that it used.
-// A fold of a cross-validation starts at the full fit, solves on the linearised model without its held-out rows,
-// corrects once with exact predictions, and predicts the held-out rows exactly.
+// the Jacobian is numerical (one-sided, 3 % steps) and sparse: a row is only run again for the constants that it used;
+// it serves several steps while these still pay. A fold of a cross-validation starts at the full fit, solves on the
+// linearised model without its held-out rows, corrects once with exact predictions, and predicts the held-out rows
+// exactly.
 #pragma once
 #include <functional>
 #include <string>
@@ -19,7 +20,7 @@
 namespace twin::validate {
 
 struct FitRow {
-  const Run* run = nullptr;
+  const Run* run = nullptr;  // rows with the same one are run once
   double measured_s = 0, noise = 0.03;
   std::string group, file;
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 #include "validate/parallel.hpp"
 
@@ -23,15 +24,19 @@ double log_seconds(const Run& run, const device::Constants& constants) {
 FitProblem::FitProblem(const std::vector<FitRow>& rows, const device::Constants& start, const FitOptions& options,
                        std::vector<int> active)
     : rows_(rows), start_(start), options_(options), active_(std::move(active)), used_(rows.size()) {
+  std::map<const Run*, std::size_t> first;
+  for (std::size_t i = 0; i < rows.size(); ++i) first_.push_back(first.try_emplace(rows[i].run, i).first->second);
   std::vector<std::vector<int>> touched(rows.size());
   std::vector<device::Constants> own(static_cast<std::size_t>(std::max(1, options.threads)), start);
   parallel_for(rows.size(), options.threads, [&](std::size_t i, int thread) {
+    if (first_[i] != i) return;
     device::Constants& constants = own[static_cast<std::size_t>(thread)];
     constants.start_tracking();
     log_seconds(*rows[i].run, constants);
     touched[i] = constants.used();
   });
-  evaluations_ += static_cast<int>(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) touched[i] = touched[first_[i]];
+  evaluations_ += static_cast<int>(first.size());
   if (active_.empty()) {
     std::set<int> found;
     for (const auto& list : touched)
@@ -67,10 +72,16 @@ std::vector<double> FitProblem::predict(const std::vector<double>& theta, const 
   std::vector<double> out(rows_.size(), kNaN);
   const std::vector<device::Constants> own(static_cast<std::size_t>(std::max(1, options_.threads)),
                                            constants_at(theta));
+  std::vector<char> needed(rows_.size(), 0);
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (include[i]) needed[first_[i]] = 1;
+  std::vector<double> found(rows_.size(), kNaN);
   parallel_for(rows_.size(), options_.threads, [&](std::size_t i, int thread) {
-    if (include[i]) out[i] = log_seconds(*rows_[i].run, own[static_cast<std::size_t>(thread)]);
+    if (needed[i]) found[i] = log_seconds(*rows_[i].run, own[static_cast<std::size_t>(thread)]);
   });
-  evaluations_ += static_cast<int>(std::count(include.begin(), include.end(), 1));
+  evaluations_ += static_cast<int>(std::count(needed.begin(), needed.end(), 1));
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (include[i]) out[i] = found[first_[i]];
   return out;
 }
 
@@ -79,7 +90,7 @@ Matrix FitProblem::jacobian(const std::vector<double>& theta, const std::vector<
   std::vector<device::Constants> own(static_cast<std::size_t>(std::max(1, options_.threads)), constants_at(theta));
   std::vector<int> runs(own.size(), 0);
   parallel_for(rows_.size(), options_.threads, [&](std::size_t i, int thread) {
-    if (std::isnan(log_predicted[i])) return;
+    if (first_[i] != i || std::isnan(log_predicted[i])) return;
     device::Constants& constants = own[static_cast<std::size_t>(thread)];
     for (const std::size_t j : used_[i]) {
       constants.set(active_[j], std::exp(theta[j] + options_.difference));
@@ -90,6 +101,8 @@ Matrix FitProblem::jacobian(const std::vector<double>& theta, const std::vector<
     }
   });
   for (const int n : runs) evaluations_ += n;
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    for (const std::size_t j : used_[i]) out.at(i, j) = out.at(first_[i], j);
   return out;
 }
 

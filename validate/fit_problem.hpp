@@ -36,6 +36,7 @@ class FitProblem {
   std::vector<int> active_;
   std::vector<double> mean_, sd_;               // prior of log(constant)
   std::vector<std::vector<std::size_t>> used_;  // per row: positions in active_ that it depends on
+  std::vector<std::size_t> first_;              // per row: the first row with the same run; only that one is run
   std::vector<double> scale_;                   // per row: sqrt(0.04^2 + noise^2)
   int evaluations_ = 0;
 };

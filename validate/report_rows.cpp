@@ -45,7 +45,7 @@ std::vector<ReportRow> step_rows(const std::vector<Case>& cases, const device::C
   parallel_for(cases.size(), threads, [&](std::size_t i, int thread) {
     ReportRow& row = out[i] = described(cases[i]);
     if (!cases[i].run) return;
-    const auto result = cases[i].run(own[static_cast<std::size_t>(thread)]);
+    const auto result = (*cases[i].run)(own[static_cast<std::size_t>(thread)]);
     if (!result) {
       row.skipped = "simulator: " + result.error().text();
       return;
@@ -136,7 +136,7 @@ std::vector<ReportRow> peak_rows(const std::vector<Case>& cases, const device::C
     ReportRow& row = all[i] = described(cases[i]);
     row.kind = "memory", row.metric = "peak", row.unit = "GiB";
     row.measured = *cases[i].row.measured_peak_gib;
-    const auto result = cases[i].run(own[static_cast<std::size_t>(thread)]);
+    const auto result = (*cases[i].run)(own[static_cast<std::size_t>(thread)]);
     if (!result) {
       row.skipped = "simulator: " + result.error().text();
       return;

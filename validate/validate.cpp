@@ -88,7 +88,7 @@ core::Result<Calibration> cross_validated(const std::vector<Row>& rows, const de
     const Case& c = cases[i];
     if (!c.run || c.row.apart) continue;
     fitted.push_back(i);
-    fit_rows.push_back({&c.run, *c.row.measured_s, c.row.noise, c.row.group, c.row.file});
+    fit_rows.push_back({c.run.get(), *c.row.measured_s, c.row.noise, c.row.group, c.row.file});
     groups.push_back(c.row.file + "\n" + c.row.group);
     files.push_back(c.row.file);
   }

@@ -71,7 +71,7 @@ TEST_CASE("the fit recovers the constants that made the rows", "[validate][fast]
   CHECK(value(fit, "frozen") == 2.0);
   CHECK(value(fit, "fabric") == 1.0);
   for (std::size_t i = 0; i < s.rows.size(); ++i)
-    CHECK(std::exp(fit.log_predicted[i]) == Approx(s.rows[i].measured_s).epsilon(0.01));
+    CHECK(std::exp(fit.log_predicted[i]) == Approx(s.rows[i].measured_s).epsilon(0.02));
 }
 
 TEST_CASE("a row that is off by half does not drag the fit along", "[validate][fast]") {
@@ -129,7 +129,7 @@ TEST_CASE("leave-group-out on clean rows predicts them", "[validate][fast]") {
   std::vector<std::string> groups;
   for (const FitRow& row : s.rows) groups.push_back(row.group);
   const auto predicted = validate::cross_validate(s.rows, full, validate::make_folds(groups, 8));
-  for (std::size_t i = 0; i < s.rows.size(); ++i) CHECK(predicted[i] == Approx(s.rows[i].measured_s).epsilon(0.02));
+  for (std::size_t i = 0; i < s.rows.size(); ++i) CHECK(predicted[i] == Approx(s.rows[i].measured_s).epsilon(0.04));
 }
 
 TEST_CASE("one thread and two give the same fit", "[validate][fast]") {
