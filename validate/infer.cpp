@@ -139,6 +139,7 @@ void infer_model(const Row& row, work::Scenario& s) {
   m.biases = t.biases;
   m.tied_embeddings = row.model.tied_embeddings.value_or(t.tied);
   m.learned_positions = t.learned_positions;
+  m.alibi = family == Family::kBloom;
   m.max_positions = *row.model.seq_len;
   const bool early = row.file == "megatron_sc21" || row.file == "korthikanti_2022" || row.file.starts_with("vtrain");
   m.dropout = family == Family::kGpt && early ? 0.1 : 0.0;
