@@ -29,7 +29,7 @@ Footprint footprint(const System& s, std::int32_t group) {
 }
 
 // All classes of the stage see the same private tensor-parallel group, and their messages leave the scale-up domain.
-bool separable(const System& s, const Kinds& kinds, const Plan& plan, int stage, Footprint& tp) {
+bool separable(const System& s, const Kinds& kinds, const Plan& plan, int stage, bool messages_apart, Footprint& tp) {
   for (std::size_t r = 0; r < s.ranks(); ++r) {
     if (s.program[r] != stage) continue;
     if (plan.tp == 1) continue;
@@ -40,6 +40,7 @@ bool separable(const System& s, const Kinds& kinds, const Plan& plan, int stage,
     if (s.geometries[static_cast<std::size_t>(f.geometry)].domains != 1) return false;
     if (tp.geometry >= 0 && !(tp == f)) return false;
     tp = f;
+    if (!messages_apart) continue;
     for (const int kind : {kinds.forward, kinds.backward})
       for (int role = 0; kind >= 0 && role < 2; ++role) {
         const auto m = group_of(s, r, kind, role);
@@ -80,10 +81,10 @@ System lonely(const System& s, const Kinds& kinds, const Plan& plan, const Footp
 
 }  // namespace
 
-MergeFn make_merge(const System& system, const Kinds& kinds, const Plan& plan, int stage, const ExecOptions& options,
+MergeFn make_merge(const System& system, const Kinds& kinds, const Plan& plan, int stage, bool messages_apart, const ExecOptions& options,
                    std::function<CommCost(const CommTemplate&, std::int32_t geometry)> cost) {
   Footprint tp;
-  if (!separable(system, kinds, plan, stage, tp)) return {};
+  if (!separable(system, kinds, plan, stage, messages_apart, tp)) return {};
   ExecOptions alone = options;
   alone.record = true;
   return [&system, kinds, &plan, tp, alone, cost](const Program& pass) -> std::optional<MergedPass> {

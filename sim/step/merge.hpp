@@ -13,8 +13,9 @@
 
 namespace twin::step {
 
+// messages_apart: messages that share links with the exchanges forbid merging (exact); else their contention is left out.
 // `system`: the quotient. Empty function where the stage's passes must stay whole.
-MergeFn make_merge(const System& system, const Kinds& kinds, const Plan& plan, int stage, const ExecOptions& options,
+MergeFn make_merge(const System& system, const Kinds& kinds, const Plan& plan, int stage, bool messages_apart, const ExecOptions& options,
                    std::function<CommCost(const CommTemplate&, std::int32_t geometry)> cost);
 
 }  // namespace twin::step

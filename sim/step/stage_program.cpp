@@ -211,8 +211,9 @@ class StageBuilder {
   }
 
   // Blocking p2p (Megatron without overlap_p2p_comm): a receive is posted when the compute before it is done, together with
-  // the send of its result, and the next compute waits for both. Overlapped: receives are posted one pass ahead, nothing
-  // waits for sends.
+  // the send of its result, and the next compute waits for both (interleaved: for the receive; there one batched call holds
+  // all four directions, which a wait for single sends would turn into a deadlock). Overlapped: receives are posted one
+  // pass ahead, nothing waits for sends.
   void receive(const Pass& p, bool embedding, bool head) {
     if (plan_.pp == 1) return;
     const bool source = p.forward ? embedding : head;
@@ -225,7 +226,7 @@ class StageBuilder {
       if (p2p_gather_ >= 0) op = e_.communicate(Stream::kTp, p2p_gather_, {op});
       e_.wait_for(op);
     }
-    if (!overlap_p2p_) e_.wait_for(std::exchange(unfinished_send_, -1));
+    if (plan_.vpp == 1) e_.wait_for(std::exchange(unfinished_send_, -1));
   }
   void send(const Pass& p, bool embedding, bool head) {
     pass_ends_.push_back(e_.end_of_chain());

@@ -259,10 +259,10 @@ core::Result<StepResult> run_step(const PreparedStep& p, const Constants& consta
                          .sample = p.options.sample_jitter,
                          .seed = p.options.seed};
   auto programs = std::make_shared<std::vector<Program>>();
-  const bool merge = p.options.merge == MergeMode::kAuto && !p.options.record && p.options.fold;
+  const bool merge = p.options.merge != MergeMode::kOff && !p.options.record && p.options.fold;
   for (int stage = 0; stage < p.plan.pp; ++stage) {
     MergeFn fn;
-    if (merge) fn = make_merge(p.structure.system, p.structure.kinds, p.plan, stage, exec, costs);
+    if (merge) fn = make_merge(p.structure.system, p.structure.kinds, p.plan, stage, p.options.merge == MergeMode::kAuto, exec, costs);
     programs->push_back(build_stage_program(context, stage, fn));
   }
   auto system = std::make_shared<System>(p.structure.system);

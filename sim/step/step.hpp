@@ -12,7 +12,9 @@
 
 namespace twin::step {
 
-enum class MergeMode : std::uint8_t { kAuto, kOff };   // kAuto: ops that no other stream can see become one
+// kAuto: ops that no other stream can see become one, exactly. kApproximate: also where pipeline messages cross the same
+// scale-up links as tensor-parallel exchanges (NVL72); the contention between the two is then left out.
+enum class MergeMode : std::uint8_t { kAuto, kOff, kApproximate };
 struct StepOptions {
   bool fold = true;
   MergeMode merge = MergeMode::kAuto;
