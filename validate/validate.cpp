@@ -61,10 +61,8 @@ nlohmann::json interval_json(const std::vector<Case>& cases, const std::vector<s
       {"seen", rounded(width[kSeen])}, {"accelerator", rounded(width[kAccelerator])}, {"new", rounded(width[kNew])}};
 }
 
-double significant(double x) {
-  if (x == 0) return 0;
-  const double unit = std::pow(10.0, std::floor(std::log10(std::abs(x))) - 4);
-  return std::round(x / unit) * unit;
+double significant(double x) {  // five digits, in the shortest spelling
+  return std::stod(fmt::format("{:.5g}", x));
 }
 
 }  // namespace
