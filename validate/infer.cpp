@@ -197,6 +197,7 @@ std::string infer_precision(const Row& row, const SourceRule& rule, work::Scenar
 std::string infer_stack_name(const Row& row, const SourceRule& rule) {
   if (rule.stack == "llm-foundry" && (row.mp_mode == "PURE" || has(row.precision, "PURE"))) return "llm-foundry-pure";
   if (rule.stack == "torchtitan" && !switch_of(row, "torch_compile", true)) return "torchtitan-eager";
+  if (row.id.starts_with("mlperf-v3.")) return "megatron-core-2023";
   return std::string(rule.stack);
 }
 

@@ -1,4 +1,5 @@
 #include "validate/rules.hpp"
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -128,7 +129,12 @@ topo::ClusterRef cluster_for(const Row& row, std::vector<std::string>& assumed) 
   if (has(accelerator, "not stated")) assumed.emplace_back("A100 with 80 GB (memory size not stated)");
   const std::int64_t per_node = row.hardware.per_node.value_or(8), total = row.hardware.total.value_or(per_node);
   cluster.nodes = static_cast<int>((total + per_node - 1) / per_node);
-  if (total < per_node) cluster.overrides["node.devices"] = std::to_string(total);
+  if (total < per_node)
+    cluster.inline_json = fmt::format(R"({{"node": {{"base": "{}", "per_node": {}}}, "nodes": 1}})", cluster.node, total);
+  if (row.hardware.scaleup_domain.value_or(0) == 72 && total > 72 && total % 64 == 0) {
+    cluster.overrides["nvlink.domain"] = "16";
+    assumed.emplace_back("64 GPUs of each NVL72 rack: jobs are placed in segments of 16 trays (Slurm --segment=16)");
+  }
   cluster.where = row.file + ".json: row '" + row.id + "': hardware";
   return cluster;
 }

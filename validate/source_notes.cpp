@@ -127,7 +127,18 @@ void correct_bloom_dimensions(const Row& row, work::Scenario& s) {
   }
 }
 
+// NVIDIA's benchmark recipes reduce and keep gradients in 16 bits (NeMo scripts/performance and Megatron-Bridge perf recipes:
+// grad_reduce_in_fp32 = False; MLPerf: grad_sync_dtype bf16).
+void nvidia_recipe(work::Scenario& s) {
+  s.stack.grad_reduce_fp32 = false;
+  s.stack.main_grad_fp32 = false;
+  s.assumed.emplace_back("gradients reduced and kept in 16 bits (grad_reduce_in_fp32 = False in NVIDIA's perf recipes)");
+}
+
 void infer_source_specifics(const Row& row, work::Scenario& s) {
+  if (row.file.starts_with("mlperf") || row.file == "nvidia_dgxc" || row.file == "nvidia_megatron_bridge" ||
+      row.file == "nvidia_nemo_2407")
+    nvidia_recipe(s);
   if (row.file == "bloom_megatron_deepspeed") bloom(row, s);
   if (row.file == "ibm_fms_fsdp") fms(row, s);
   if (row.file == "llama3_paper") llama3(row, s);

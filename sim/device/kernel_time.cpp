@@ -121,6 +121,17 @@ double gemm_bytes(const Kernel& k) {
   return static_cast<double>(k.batch) * (bytes(k.dtype) * dk * (dm + dn) + 2 * dm * dn);
 }
 
+// Tensor cores want rows that start on 16 bytes (cuBLAS guide, tensor core requirements). On 8 bytes a slower load path;
+// below, kernels without tensor cores: a quarter (fp16) or an eighth (bf16) of the tensor peak on A100's data sheet, 78
+// and 39 of 312 TFLOP/s.
+double alignment_share(const Kernel& k) {
+  const auto row_bytes = [&](std::int64_t n) { return static_cast<std::int64_t>(bytes(k.dtype) * static_cast<double>(n)); };
+  const std::int64_t worst = std::min((row_bytes(k.n) & -row_bytes(k.n)), (row_bytes(k.k) & -row_bytes(k.k)));
+  if (worst >= 16 || k.n == 1) return 1;
+  if (worst >= 8) return 0.7;
+  return k.dtype == Dtype::kBf16 ? 0.125 : 0.25;
+}
+
 double gemm_compute(const Kernel& k, const Model& m, int sms) {
   const double rate = m.gemm_rate[at(k.dtype)];
   TWIN_CHECK(rate > 0);
@@ -133,7 +144,7 @@ double gemm_compute(const Kernel& k, const Model& m, int sms) {
     // Tiles per SM, between all waves whole and none: waves^w (tiles/SMs)^(1-w).
     best = std::min(best, per_sm * std::pow(std::ceil(per_sm) / per_sm, m.wave_weight) * work);
   }
-  return best * m.spec.sms / rate;
+  return best * m.spec.sms / (rate * alignment_share(k));
 }
 
 double gemm_seconds(const Kernel& k, const Model& m, int sms, double share) {
@@ -212,7 +223,9 @@ Model resolve(const Spec& spec, const std::string& stack, AttentionKernel attent
   m.attention_forward = base * c.get("attention_pass.forward");
   m.attention_backward = base * c.get("attention_pass.backward");
   m.attention_half_length = c.get("attention_shape.half_length");
-  m.attention_dim_half = c.get("attention_shape.dim_half");
+  // The first FlashAttention (also Triton's) was tuned for head dimension 64 and loses nothing there (arXiv 2205.14135,
+  // appendix E: 64 as fast as 128); later kernels are best at 128.
+  m.attention_dim_half = attention == AttentionKernel::kFlash1 ? 0 : c.get("attention_shape.dim_half");
   const double stream =
       spec.hbm_stream_bytes_per_s > 0 ? spec.hbm_stream_bytes_per_s : spec.hbm_bytes_per_s * c.get("hbm_stream.share");
   m.hbm_rate = stream * c.get("hbm." + key);

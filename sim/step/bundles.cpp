@@ -16,11 +16,14 @@ std::int32_t BundleMaker::add(const std::string& name, std::span<const KernelLis
     for (const auto& kernel : *list) {
       double t0 = 0;
       for (int level = 0; level < kMaxBundleLevels; ++level) {
-        const int free = std::max(sms / 4, sms - level * kHoldUnitSms);
-        const double hbm = std::max(0.25, 1.0 - level * timing_.overlap_hbm_share);
+        const bool data = level >= kHoldData;
+        const int held = (level % kHoldData) * kHoldUnitSms + (data ? timing_.data_sms : 0);
+        const int free = std::max(sms / 4, sms - held);
+        const double hbm = std::max(0.25, 1.0 - timing_.overlap_hbm_share * held / kHoldUnitSms);
+        const double slowdown = data ? timing_.slowdown_data : timing_.slowdown_tp;
         const double t = device::seconds(kernel, timing_.device, level == 0 ? sms : free, hbm) * timing_.multiplier * share;
         if (level == 0) t0 = t;
-        total[static_cast<std::size_t>(level)] += level == 0 ? t : std::max(t, t0) * (1 + timing_.overlap_slowdown);
+        total[static_cast<std::size_t>(level)] += level == 0 ? t : std::max(t, t0) * (1 + slowdown);
       }
       program_.kernel_names.emplace_back(kernel.label);
       program_.kernel_ns.push_back(std::llround(t0 * 1e9));

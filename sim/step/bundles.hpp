@@ -1,5 +1,8 @@
 // Kernels -> bundles: timed once by the device model, with the rate that is left while communication kernels hold SMs.
-//   work = sum of kernel times x residual of the stack; rate[level] = time(all SMs) / time(SMs - 8 level, HBM share left).
+//   work = sum of kernel times x residual of the stack; rate[level] = time(all SMs) / time(SMs and HBM left at that level).
+// Levels: 1-3 are that many units of 8 SMs held by tensor-parallel kernels; 4 says that a data-parallel kernel runs (its SMs
+// in Timing), 5-7 both. Beside the SMs and the HBM bandwidth taken, compute is slower by a measured share (L2, power,
+// memory latency), larger beside the long data-parallel rings than beside tuned tensor-parallel exchanges.
 #pragma once
 #include <span>
 #include <string>
@@ -9,15 +12,18 @@
 
 namespace twin::step {
 
-inline constexpr int kHoldUnitSms = 8;  // SMs per hold unit (CommTemplate::hold)
+inline constexpr int kHoldUnitSms = 8;       // SMs per tensor-parallel hold unit (CommTemplate::hold)
+inline constexpr std::uint8_t kHoldData = 4;  // what a data-parallel kernel adds to the level
 
 // What turns kernels into time: the device model and the multipliers around it.
 struct Timing {
   device::Model device;
   double multiplier = 1;          // stack residual x scale term, on every kernel
   double jitter_op = 0;           // relative white noise per op
-  double overlap_slowdown = 0;    // relative slow-down of compute beside any communication kernel, beyond SMs and HBM
-  double overlap_hbm_share = 0;   // share of HBM bandwidth that one hold unit takes
+  double slowdown_tp = 0;         // relative slow-down of compute beside a tensor-parallel kernel, beyond SMs and HBM
+  double slowdown_data = 0;       // the same beside a data-parallel kernel
+  int data_sms = 16;              // SMs that a data-parallel kernel holds
+  double overlap_hbm_share = 0;   // share of HBM bandwidth that 8 held SMs take
 };
 
 using KernelList = std::vector<device::Kernel>;

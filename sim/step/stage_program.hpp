@@ -27,7 +27,7 @@ struct ProgramContext {
   std::int64_t step_fixed_ns = 0;   // host time per step outside kernels (logging, optimizer host work, data)
   double tp_overlap_efficiency = 1; // time multiplier of GEMMs that are chunked for overlap
   int tp_splits = 4;            // chunks of a pipelined reduce-scatter
-  std::uint8_t hold_tp = 2, hold_tp_overlap = 1, hold_data = 2;  // hold units of posted kernels
+  std::uint8_t hold_tp = 2, hold_tp_overlap = 1, hold_data = kHoldData;  // hold units of posted kernels (bundles.hpp)
 };
 
 // A contiguous piece of parameters that data parallelism moves as one: the embedding, a layer, the head.

@@ -34,8 +34,6 @@ class PreparedStep {
 
 namespace {
 
-constexpr int kStreamsCtas = 8;  // SMs per hold unit, as kHoldUnitSms
-
 device::AttentionKernel attention_kernel(const work::Stack& s) {
   switch (s.attention) {
     case work::Stack::Attention::kUnfused: return device::AttentionKernel::kUnfused;
@@ -100,17 +98,15 @@ std::int32_t geometry_of_kind(const System& s, int kind) {
   return -1;
 }
 
-std::uint8_t hold_units(const PreparedStep& p, const Costs& costs, int kind, CollectiveOp op, double bytes) {
+// SMs that a kernel of this kind holds: the stack's own setting, else NCCL's channels.
+int held_sms(const PreparedStep& p, const Costs& costs, int kind, CollectiveOp op, double bytes) {
   if (kind < 0) return 0;
-  double sms = p.scenario.stack.comm_ctas;
-  if (sms <= 0) {
-    CommTemplate t;
-    t.kind = static_cast<std::uint8_t>(kind);
-    t.op = op;
-    t.bytes = std::llround(bytes);
-    sms = fabric::ctas(*p.cluster, op, costs.choose(t, geometry_of_kind(p.structure.system, kind)));
-  }
-  return static_cast<std::uint8_t>(std::clamp<long>(std::lround(sms / kStreamsCtas), 0, kMaxBundleLevels / 2 - 1));
+  if (p.scenario.stack.comm_ctas > 0) return static_cast<int>(p.scenario.stack.comm_ctas);
+  CommTemplate t;
+  t.kind = static_cast<std::uint8_t>(kind);
+  t.op = op;
+  t.bytes = std::llround(bytes);
+  return fabric::ctas(*p.cluster, op, costs.choose(t, geometry_of_kind(p.structure.system, kind)));
 }
 
 ProgramContext make_context(const PreparedStep& p, const Constants& k) {
@@ -124,7 +120,8 @@ ProgramContext make_context(const PreparedStep& p, const Constants& k) {
   const double doublings = std::max(0.0, std::log2(p.plan.world / 8.0));
   c.timing.multiplier = k.get("stack." + stack) * (1 + k.get("scale.doubling") * doublings);
   c.timing.jitter_op = k.get("jitter.op");
-  c.timing.overlap_slowdown = k.get("overlap.slowdown");
+  c.timing.slowdown_tp = k.get("overlap.slowdown_tp");
+  c.timing.slowdown_data = k.get("overlap.slowdown_data");
   c.timing.overlap_hbm_share = k.get("overlap.hbm_share");
   const work::Shape shape{.micro = s.batch.micro, .seq = s.batch.seq, .tp = p.plan.tp, .sp = p.plan.sp};
   c.block = work::make_block(s.model, shape, s.precision, s.stack, c.timing.device.fusion);
@@ -134,9 +131,10 @@ ProgramContext make_context(const PreparedStep& p, const Constants& k) {
   c.tp_overlap_efficiency = 1 / k.get("tp_overlap.efficiency");
   const Costs costs{p, k};
   const auto message = static_cast<double>(c.block.tp_message_bytes);
-  c.hold_tp = hold_units(p, costs, c.kinds.tp, CollectiveOp::kAllGather, message);
-  c.hold_tp_overlap = 1;
-  c.hold_data = hold_units(p, costs, c.kinds.data, CollectiveOp::kReduceScatter, c.block.parameters * 4);
+  const int tp_sms = held_sms(p, costs, c.kinds.tp, CollectiveOp::kAllGather, message);
+  c.hold_tp = static_cast<std::uint8_t>(std::clamp((tp_sms + kHoldUnitSms / 2) / kHoldUnitSms, 0, kHoldData - 1));
+  const int data_kind = c.kinds.data >= 0 ? c.kinds.data : c.kinds.replica;
+  c.timing.data_sms = held_sms(p, costs, data_kind, CollectiveOp::kReduceScatter, c.block.parameters * 4);
   return c;
 }
 
