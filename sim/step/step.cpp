@@ -29,6 +29,7 @@ class PreparedStep {
   Plan plan;
   Structure structure;               // folded unless options.fold is off
   std::vector<int> first_rank;       // of each class
+  std::vector<std::int32_t> class_of_rank;
   MemoryReport memory;
 };
 
@@ -242,8 +243,10 @@ core::Result<std::shared_ptr<const PreparedStep>> prepare_step(const work::Scena
     p->first_rank.assign(static_cast<std::size_t>(partition.rank_classes), -1);
     for (std::size_t r = system.ranks(); r-- > 0;) p->first_rank[static_cast<std::size_t>(partition.rank_class[r])] = static_cast<int>(r);
     system = quotient(system, partition);
+    p->class_of_rank = partition.rank_class;
   } else {
     for (std::size_t r = 0; r < system.ranks(); ++r) p->first_rank.push_back(static_cast<int>(r));
+    p->class_of_rank = p->first_rank;
   }
   return std::shared_ptr<const PreparedStep>(std::move(p));
 }
@@ -291,6 +294,7 @@ core::Result<StepResult> run_step(const PreparedStep& p, const Constants& consta
                               .first_rank = p.first_rank[i],
                               .stage = system->program[i],
                               .program = system->program[i]});
+    r.class_of_rank = p.class_of_rank;
     r.timeline = std::make_shared<Timeline>(std::move(*timeline));
     r.system = system;
     r.programs = programs;

@@ -65,6 +65,7 @@ struct StepResult {
   double energy_j_per_device = 0;
   // With record: what a trace needs.
   std::vector<ClassRow> class_rows;
+  std::vector<std::int32_t> class_of_rank;
   int critical_class = 0;
   std::shared_ptr<const System> system;
   std::shared_ptr<const std::vector<Program>> programs;
