@@ -47,6 +47,9 @@ const std::vector<Field<Stack>>& stack_fields() {
       boolean<S>(
           "cuda_graphs", [](auto& s) -> auto& { return s.cuda_graphs; }, "launches are captured once"),
       boolean<S>(
+          "launch_blocking", [](auto& s) -> auto& { return s.launch_blocking; },
+          "CUDA_LAUNCH_BLOCKING=1: the host waits for every kernel"),
+      boolean<S>(
           "fused_cross_entropy", [](auto& s) -> auto& { return s.fused_cross_entropy; },
           "the loss makes no fp32 copy of the logits"),
       boolean<S>(

@@ -24,7 +24,7 @@ BlockOps::BlockOps(Emitter& e) {
   const auto& b = e.context.block;
   tp_ = e.context.plan->tp > 1;
   sp_ = e.context.plan->sp;
-  overlap_ = tp_ && sp_ && c.overlap.tp;
+  overlap_ = tp_ && sp_ && e.context.tp_overlap;
   async_ = c.stack.tp_async_grad_all_reduce;
   KernelList recompute_core;
   if (c.recompute == work::Recompute::kSelective) {

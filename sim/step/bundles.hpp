@@ -19,6 +19,7 @@ inline constexpr std::uint8_t kHoldData = 4;  // what a data-parallel kernel add
 struct Timing {
   device::Model device;
   double multiplier = 1;          // stack residual x scale term, on every kernel
+  double blocking_s = 0;          // device idle per launch where the host waits for every kernel
   double jitter_op = 0;           // relative white noise per op
   double slowdown_tp = 0;         // relative slow-down of compute beside a tensor-parallel kernel, beyond SMs and HBM
   double slowdown_data = 0;       // the same beside a data-parallel kernel

@@ -25,6 +25,7 @@ struct ProgramContext {
   work::Ends ends;
   double launch_ns = 0;         // host cost of one launch
   std::int64_t step_fixed_ns = 0;   // host time per step outside kernels (logging, optimizer host work, data)
+  bool tp_overlap = false;      // userbuffers: needs sp, and the group on one host (CUDA IPC)
   double tp_overlap_efficiency = 1; // time multiplier of GEMMs that are chunked for overlap
   int tp_splits = 4;            // chunks of a pipelined reduce-scatter
   std::uint8_t hold_tp = 2, hold_tp_overlap = 1, hold_data = kHoldData;  // hold units of posted kernels (bundles.hpp)

@@ -129,6 +129,8 @@ ProgramContext make_context(const PreparedStep& p, const Constants& k) {
   c.ends = work::make_ends(s.model, shape, s.precision, s.stack, c.timing.device.fusion);
   c.launch_ns = s.stack.cuda_graphs ? 0 : c.timing.device.launch_s * 1e9;
   c.step_fixed_ns = std::llround(k.get("step_fixed." + stack) * 1e9);
+  c.tp_overlap = s.overlap.tp && p.plan.tp <= p.cluster->devices_per_node();
+  if (s.stack.launch_blocking) c.timing.blocking_s = k.get("host.launch_blocking_us") * 1e-6;
   c.tp_overlap_efficiency = 1 / k.get("tp_overlap.efficiency");
   const Costs costs{p, k};
   const auto message = static_cast<double>(c.block.tp_message_bytes);
