@@ -1,7 +1,7 @@
 // Progressive filling on the touched component (mathematics: fluid.hpp). Active users of a link lie together in one
-// array, so that start and end are swaps. An activity alone, the common case in a folded step, needs no filling: its
-// level is the smallest of its links'. Otherwise links wait in a heap by a level that can only rise, and caps in sorted
-// order.
+// array, so that start and end are swaps. An activity that shares no link, the common case in a folded step, needs no
+// filling: its level with no other active is known from the start. Otherwise shared links wait in a heap by a level that
+// can only rise; caps, and links that one activity has for itself, in sorted order.
 #include "sim/core/fluid.hpp"
 #include <algorithm>
 #include <cmath>
@@ -62,8 +62,15 @@ Fluid::Fluid(const FluidStructure& structure) {
       TWIN_CHECK(s.link[k] >= 0 && static_cast<std::size_t>(s.link[k]) < links_.size());
       TWIN_CHECK(s.weight[k] >= 0 && s.weight[k] <= kUncapped >> 16);
       if (s.weight[k] == 0) continue;
-      uses_.push_back({s.link[k], 0, s.weight[k]});
-      ++link_at(s.link[k]).first;
+      Link& l = link_at(s.link[k]);
+      if (l.mark == a + 1) {  // named twice; until the users are laid out, count holds the last use
+        uses_[l.count].weight += s.weight[k];
+        continue;
+      }
+      l.mark = a + 1;
+      l.count = static_cast<std::uint32_t>(uses_.size());
+      uses_.push_back({s.link[k], 0, s.weight[k], 0});
+      ++l.first;
     }
     activities_[a].end = static_cast<std::uint32_t>(uses_.size());
   }
@@ -71,9 +78,19 @@ Fluid::Fluid(const FluidStructure& structure) {
   for (std::size_t l = 0; l < links_.size(); ++l) {
     TWIN_CHECK(s.capacity[l] >= 0 && s.capacity[l] <= kUncapped);
     links_[l].capacity = s.capacity[l];
+    links_[l].mark = links_[l].count = 0;
     first += std::exchange(links_[l].first, first);
   }
   users_.resize(uses_.size());
+  for (Activity& x : activities_) set_alone(x);
+}
+
+void Fluid::set_alone(Activity& x) {
+  x.alone = kMax;
+  for (std::uint32_t k = x.begin; k < x.end; ++k) {
+    uses_[k].alone = quotient(spread(link_at(uses_[k].link).capacity), Int128{uses_[k].weight} * x.phi);
+    x.alone = std::min(x.alone, uses_[k].alone);
+  }
 }
 
 void Fluid::reset() {
@@ -94,10 +111,13 @@ void Fluid::start(std::int32_t activity, Time now, std::int64_t bytes, std::int6
   x.last = now;
   x.finish = Time::never();
   x.dead = 0;
+  x.shared = 0;
   ++x.version;
   for (std::uint32_t k = x.begin; k < x.end; ++k) {
     Link& l = link_at(uses_[k].link);
     uses_[k].place = l.count;
+    if (l.count == 1) ++at(users_[l.first].activity).shared;
+    x.shared += l.count > 0;
     users_[l.first + l.count++] = {activity, k, uses_[k].weight};
     l.demand += Int128{uses_[k].weight} * x.phi;
     x.dead += l.capacity == 0;
@@ -118,6 +138,7 @@ void Fluid::end(std::int32_t activity) {
     hole = users_[l.first + --l.count];
     uses_[hole.use].place = uses_[k].place;
     l.demand -= Int128{uses_[k].weight} * x.phi;
+    if (l.count == 1) --at(users_[l.first].activity).shared;
     if (l.count > 0) dirty_links_.push_back(uses_[k].link);
   }
 }
@@ -129,6 +150,9 @@ void Fluid::set_capacity(std::int32_t link, std::int64_t capacity) {
   const int dies = (capacity == 0) - (l.capacity == 0);
   l.capacity = capacity;
   for (std::uint32_t i = 0; i < l.count; ++i) at(users_[l.first + i].activity).dead += dies;
+  for (Activity& x : activities_)
+    if (std::any_of(uses_.begin() + x.begin, uses_.begin() + x.end, [link](const Use& u) { return u.link == link; }))
+      set_alone(x);
   if (l.count > 0) dirty_links_.push_back(link);
 }
 
@@ -150,48 +174,46 @@ Int128 Fluid::remaining(std::int32_t activity, Time now) const {
 const std::vector<std::int32_t>& Fluid::solve(Time now) {
   ++epoch_;
   changed_.clear();
-  for (std::int32_t a : dirty_activities_) {
-    if (!at(a).active || at(a).mark == epoch_) continue;
+  const auto seed = [&](std::int32_t a) {
+    if (!at(a).active || at(a).mark == epoch_) return;
     at(a).mark = epoch_;
     component_activities_.assign(1, a);
     component_links_.clear();
     solve_component(now);
-  }
-  for (std::int32_t l : dirty_links_) {
-    if (link_at(l).count == 0 || link_at(l).mark == epoch_) continue;
-    link_at(l).mark = epoch_;
-    component_activities_.clear();
-    component_links_.assign(1, l);
-    solve_component(now);
-  }
+  };
+  for (std::int32_t a : dirty_activities_) seed(a);
+  for (std::int32_t l : dirty_links_)  // the users of a link are in one component
+    if (link_at(l).count > 0) seed(users_[link_at(l).first].activity);
   dirty_activities_.clear();
   dirty_links_.clear();
   return changed_;
 }
 
 void Fluid::solve_component(Time now) {
-  collect();
   ++solves_;
-  touched_ += static_cast<std::int64_t>(component_activities_.size());
-  if (component_activities_.size() == 1)
-    fill_one(at(component_activities_.front()));
-  else
+  Activity& seed = at(component_activities_.front());
+  if (seed.shared == 0) {
+    ++touched_;
+    seed.next_rate = 0;
+    if (seed.dead == 0 && seed.cap > 0) {
+      const Int128 rate = std::min(Int128{seed.cap}, Int128{std::min(seed.alone, seed.cap_level)} * seed.phi);
+      seed.next_rate = std::max<std::int64_t>(1, static_cast<std::int64_t>(rate));
+    }
+  } else {
+    collect();
+    touched_ += static_cast<std::int64_t>(component_activities_.size());
     fill();
+  }
   commit(now);
 }
 
-// Everything connected to the seed that the component's two lists hold.
+// Everything connected to the seed over links that two or more use.
 void Fluid::collect() {
+  shared_.clear();
   std::size_t next_link = 0, next_activity = 0;
   while (true) {
     if (next_activity < component_activities_.size()) {
-      const Activity& x = at(component_activities_[next_activity++]);
-      for (std::uint32_t k = x.begin; k < x.end; ++k) {
-        Link& l = link_at(uses_[k].link);
-        if (l.mark == epoch_) continue;
-        l.mark = epoch_;
-        component_links_.push_back(uses_[k].link);
-      }
+      collect_links(at(component_activities_[next_activity++]));
     } else if (next_link < component_links_.size()) {
       const Link& l = link_at(component_links_[next_link++]);
       for (const User *u = &users_[l.first], *last = u + l.count; u != last; ++u) {
@@ -205,21 +227,24 @@ void Fluid::collect() {
   }
 }
 
-// Alone on its links: the level is the smallest of the links' and the cap's; links that do not lower it cost no
-// division.
-void Fluid::fill_one(Activity& x) const {
-  x.next_rate = 0;
-  if (x.dead > 0 || x.cap == 0) return;
-  std::int64_t level = x.cap_level;
+void Fluid::collect_links(Activity& x) {
+  x.limit = x.cap_level;
+  x.shared_begin = static_cast<std::uint32_t>(shared_.size());
   for (std::uint32_t k = x.begin; k < x.end; ++k) {
-    const Link& l = links_[static_cast<std::size_t>(uses_[k].link)];
-    if (spread(l.capacity) < l.demand * level) level = quotient(spread(l.capacity), l.demand);
+    Link& l = link_at(uses_[k].link);
+    if (l.count == 1) {
+      x.limit = std::min(x.limit, uses_[k].alone);
+      continue;
+    }
+    shared_.push_back(k);
+    if (l.mark == epoch_) continue;
+    l.mark = epoch_;
+    component_links_.push_back(uses_[k].link);
   }
-  const Int128 rate = std::min(Int128{x.cap}, Int128{level} * x.phi);
-  x.next_rate = std::max<std::int64_t>(1, static_cast<std::int64_t>(rate));
+  x.shared_end = static_cast<std::uint32_t>(shared_.size());
 }
 
-// Stalled activities get 0 and leave; the rest is open, the links in a heap by level and the caps in order.
+// Stalled activities get 0 and leave; the rest is open, the shared links in a heap by level and the limits in order.
 void Fluid::open_component() {
   for (std::int32_t id : component_links_) {
     Link& l = link_at(id);
@@ -232,9 +257,12 @@ void Fluid::open_component() {
     x.next_rate = 0;
     x.fixed = x.dead > 0 || x.cap == 0;
     if (!x.fixed)
-      caps_.push_back({x.cap_level, id});
+      caps_.push_back({x.limit, id});
     else
-      for (std::uint32_t k = x.begin; k < x.end; ++k) link_at(uses_[k].link).open -= Int128{uses_[k].weight} * x.phi;
+      for (std::uint32_t i = x.shared_begin; i < x.shared_end; ++i) {
+        const Use& u = uses_[shared_[i]];
+        link_at(u.link).open -= Int128{u.weight} * x.phi;
+      }
   }
   std::sort(caps_.begin(), caps_.end(), [](const Level& a, const Level& b) { return a.level < b.level; });
   unfixed_ = caps_.size();
@@ -270,14 +298,15 @@ void Fluid::fix(Activity& x, std::int64_t level) {
   x.next_rate = std::max<std::int64_t>(1, static_cast<std::int64_t>(rate));
   x.fixed = true;
   --unfixed_;
-  for (std::uint32_t k = x.begin; k < x.end; ++k) {
-    Link& l = link_at(uses_[k].link);
-    l.left = std::max(Int128{0}, l.left - Int128{uses_[k].weight} * x.next_rate);
-    l.open -= Int128{uses_[k].weight} * x.phi;
+  for (std::uint32_t i = x.shared_begin; i < x.shared_end; ++i) {
+    const Use& u = uses_[shared_[i]];
+    Link& l = link_at(u.link);
+    l.left = std::max(Int128{0}, l.left - Int128{u.weight} * x.next_rate);
+    l.open -= Int128{u.weight} * x.phi;
   }
 }
 
-// Caps below the lowest link are reached whatever the others do; fixing them can only raise the links.
+// Limits below the lowest link are reached whatever the others do; fixing them can only raise the links.
 void Fluid::fix_caps_below(std::size_t& next, std::int64_t level) {
   for (; next < caps_.size() && caps_[next].level < level; ++next)
     if (Activity& x = at(caps_[next].id); !x.fixed) fix(x, caps_[next].level);
@@ -291,7 +320,7 @@ void Fluid::fill() {
     const std::size_t before = unfixed_;
     fix_caps_below(next_cap, level);
     if (unfixed_ != before) continue;
-    batch_.clear();  // the links and the caps that tie at this level, before any of them is fixed
+    batch_.clear();  // the links and the limits that tie at this level, before any of them is fixed
     while (lowest_level() == level) {
       batch_.push_back(heap_.front().id);
       std::pop_heap(heap_.begin(), heap_.end());

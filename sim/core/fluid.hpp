@@ -28,7 +28,9 @@
 // returns the
 //              activities whose rate, and so finish(), changed. No allocation after the constructor but for scratch
 //              growth.
-// Cost         one activity alone: linear in its links; a component with n incidences: O(n log n).
+// Cost         start() and end(): linear in the activity's links. solve(): O(1) for an activity that shares no link, else
+//              linear in the component's incidences, and n log n in those of links that two or more share: a link with
+//              one user acts on that user alone, like a cap. set_capacity(): linear in all incidences.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -96,6 +98,7 @@ class Fluid {
     std::int32_t link;
     std::uint32_t place;  // in the link's list of active users
     std::int64_t weight;
+    std::int64_t alone;  // level of the link while nobody else uses it
   };
   struct User {  // the same incidence, stored by link while active
     std::int32_t activity;
@@ -105,8 +108,12 @@ class Fluid {
   struct Activity {
     Int128 remaining = 0;
     std::int64_t rate = 0, next_rate = 0, cap = 0, cap_level = 0, phi = 1;
+    std::int64_t alone = 0;  // level with no other active
+    std::int64_t limit = 0;  // while filling: level that its cap and the links it has for itself allow
     Time last, finish = Time::never();
-    std::uint32_t begin = 0, end = 0;  // uses
+    std::uint32_t begin = 0, end = 0;                // uses
+    std::uint32_t shared_begin = 0, shared_end = 0;  // while filling: into shared_
+    std::uint32_t shared = 0;                        // links that others use too
     std::uint32_t version = 0;
     std::uint64_t mark = 0;
     std::int32_t dead = 0;  // links of capacity 0 that it crosses
@@ -129,8 +136,9 @@ class Fluid {
   Link& link_at(std::int32_t l) { return links_[static_cast<std::size_t>(l)]; }
   void solve_component(Time now);
   void collect();
+  void collect_links(Activity& x);
+  void set_alone(Activity& x);
   void fill();
-  void fill_one(Activity& x) const;
   void open_component();
   std::int64_t lowest_level();
   void fix(Activity& x, std::int64_t level);
@@ -144,6 +152,7 @@ class Fluid {
   std::vector<std::int32_t> dirty_links_, dirty_activities_, changed_;
   std::vector<std::int32_t> component_links_, component_activities_, batch_;
   std::vector<Level> heap_, caps_;
+  std::vector<std::uint32_t> shared_;  // uses of shared links, by activity of the component
   std::size_t unfixed_ = 0;
   std::uint64_t epoch_ = 0;
   std::int64_t solves_ = 0, touched_ = 0;

@@ -80,7 +80,7 @@ void Engine::handle(const core::Event& e) {
   switch (static_cast<EventType>(e.kind)) {
     case EventType::kComputeDone: {
       auto& x = rank(e.id);
-      if (x.version != e.version || x.compute < 0) return;
+      if (!ends_now(x.done, EventType::kComputeDone, e.id, x.queued)) return;
       op_finished(e.id, std::exchange(x.compute, -1));
       break;
     }
@@ -94,7 +94,7 @@ void Engine::handle(const core::Event& e) {
       bytes_may_move(e.id);
       break;
     case EventType::kFlowDone:
-      if (!fluid_.active(e.id) || fluid_.version(e.id) != e.version) return;
+      if (!ends_now(fluid_.finish(e.id).count(), EventType::kFlowDone, e.id, group(e.id).queued)) return;
       fluid_.end(e.id);
       finish_instance(e.id);
       break;
@@ -117,7 +117,7 @@ void Engine::drain() {
 void Engine::solve() {
   if (!fluid_.dirty()) return;
   for (const auto g : fluid_.solve(core::Time::ns(now_)))  // a stalled one never ends: not queued
-    push(fluid_.finish(g).count(), EventType::kFlowDone, g, fluid_.version(g));
+    push_end(fluid_.finish(g).count(), EventType::kFlowDone, g, group(g).queued);
   if (options_.check_max_min) timeline_.stats.max_min_violations += fluid_.verify();
 }
 

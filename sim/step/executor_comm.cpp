@@ -91,7 +91,7 @@ void Engine::start_instance(std::int32_t g) {
   const auto& cost = cost_of(x.comm, tables_.geometry[at(g)]);
   x.bytes = cost.bytes;
   x.cap = cost.rate_cap;
-  push(start + cost.latency_ns, EventType::kStart, g, 0);
+  push(start + cost.latency_ns, EventType::kStart, g);
 }
 
 std::int64_t Engine::join_delay(std::int32_t g, std::int64_t latest) {

@@ -45,7 +45,8 @@ class Engine {
     std::int32_t compute = -1;  // op in flight
     std::int32_t hold = 0;      // SM units of posted communications
     std::int32_t unfinished = 0;
-    std::uint32_t version = 0;
+    std::int64_t done = 0;     // when the compute op ends at its present rate
+    std::int64_t queued = -1;  // time of its event in the queue, not later than that
     bool dirty = false;
   };
   struct Seen {  // a rank's totals at its last join of a kind
@@ -62,6 +63,7 @@ class Engine {
     std::int32_t comm = -1;    // of the instance in progress
     std::int32_t finished = 0;
     std::int64_t bytes = 0, cap = 0;
+    std::int64_t queued = -1;  // time of the end event in the queue, not later than the end
     bool busy = false;
   };
   struct NewPost {
@@ -114,9 +116,22 @@ class Engine {
   const OpTable& table_of(std::int32_t r, std::int32_t op) const {
     return rank(r).table->ops[static_cast<std::size_t>(op)];
   }
-  void push(std::int64_t time, EventType type, std::int32_t id, std::uint32_t version, std::int32_t op = -1) {
-    queue_.push(core::Time::ns(time), static_cast<std::uint32_t>(type), id, version,
+  void push(std::int64_t time, EventType type, std::int32_t id, std::int32_t op = -1) {
+    queue_.push(core::Time::ns(time), static_cast<std::uint32_t>(type), id, 0,
                 {.priority = 0, .extra = static_cast<std::uint32_t>(op)});
+  }
+  // An end that moves to later keeps its event, which then asks again; one that moves to sooner gets another, and the
+  // old one finds queued to be no longer its time.
+  void push_end(std::int64_t end, EventType type, std::int32_t id, std::int64_t& queued) {
+    if (queued >= 0 && queued <= end) return;
+    queued = end;
+    push(end, type, id);
+  }
+  bool ends_now(std::int64_t end, EventType type, std::int32_t id, std::int64_t& queued) {
+    if (queued != now_) return false;
+    queued = -1;
+    if (end > now_) push_end(end, type, id, queued);
+    return end <= now_;
   }
   void record(std::vector<std::int64_t>& column, std::int32_t r, std::int32_t op, std::int64_t time) {
     if (options_.record) column[static_cast<std::size_t>(rank(r).first_op + op)] = time;

@@ -16,7 +16,7 @@ void Engine::op_ready(std::int32_t r, std::int32_t op) {
   record(timeline_.posted, r, op, now_);
   const auto base = row.waits < 0 ? 0 : sync_time_[static_cast<std::size_t>(rank(r).first_sync + row.waits)];
   if (base + row.host_issue_ns > now_)
-    push(base + row.host_issue_ns, EventType::kIssue, r, 0, op);
+    push(base + row.host_issue_ns, EventType::kIssue, r, op);
   else
     launch(r, op);
 }
@@ -50,7 +50,7 @@ void Engine::launch_compute(std::int32_t r, std::int32_t op, const OpTable& row)
   if (work <= 0) {
     op_finished(r, op);
   } else if (row.stream != Stream::kCompute) {
-    push(now_ + work, EventType::kOtherDone, r, 0, op);
+    push(now_ + work, EventType::kOtherDone, r, op);
   } else {
     x.compute = op;
     x.remaining = work << 20;
@@ -77,8 +77,8 @@ void Engine::retime() {
     x.remaining -= x.rate * (now_ - x.last);
     x.last = now_;
     x.rate = rate;
-    ++x.version;
-    push(now_ + ceil_div(std::max<std::int64_t>(x.remaining, 0), rate), EventType::kComputeDone, r, x.version);
+    x.done = now_ + ceil_div(std::max<std::int64_t>(x.remaining, 0), rate);
+    push_end(x.done, EventType::kComputeDone, r, x.queued);
   }
   dirty_.clear();
 }
