@@ -102,13 +102,13 @@ void fill_attention(Block& block, const Dims& d) {
   b.post = residual_backward(d, "attention residual backward");
   append_cast(b.post, d, Pass::kBackward, d.hidden_elements(), "proj gradient cast");
   b.last_dgrad = {proj.dgrad};
-  b.last_wgrad = {proj.wgrad};
+  b.last_wgrad = weight_gradient(d, proj.wgrad);
   b.core = attention_core_backward(d);
   for (const Kernel& k : rotary(d, Pass::kBackward)) b.core.push_back(k);
   if (bias) b.core.push_back(elementwise(d, Pass::kBackward, d.element * d.qkv_elements(), "qkv bias grad"));
   append_cast(b.core, d, Pass::kBackward, d.qkv_elements(), "qkv gradient cast");
   b.first_dgrad = {qkv.dgrad};
-  b.first_wgrad = {qkv.wgrad};
+  b.first_wgrad = weight_gradient(d, qkv.wgrad);
   b.pre = {norm_backward(d, "attention norm backward")};
 }
 

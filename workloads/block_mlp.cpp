@@ -48,11 +48,11 @@ void fill_mlp(Block& block, const Dims& d) {
   b.post = residual_backward(d, "mlp residual backward");
   append_cast(b.post, d, Pass::kBackward, d.hidden_elements(), "fc2 gradient cast");
   b.last_dgrad = {fc2.dgrad};
-  b.last_wgrad = {fc2.wgrad};
+  b.last_wgrad = weight_gradient(d, fc2.wgrad);
   b.core = activation_backward(d);
   append_cast(b.core, d, Pass::kBackward, static_cast<double>(d.gates) * d.ffn_elements(), "fc1 gradient cast");
   b.first_dgrad = {fc1.dgrad};
-  b.first_wgrad = {fc1.wgrad};
+  b.first_wgrad = weight_gradient(d, fc1.wgrad);
   b.pre = {norm_backward(d, "mlp norm backward")};
 }
 

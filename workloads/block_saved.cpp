@@ -5,7 +5,8 @@
 //   full                2 s b h
 // Generalised tensor by tensor: GQA (K and V of kv heads), gated MLP (g inputs of the activation), flash attention
 // (fp32 log-sum-exp in place of the s x s tensors), no dropout (no masks), fp8 (GEMM inputs kept in a byte; what
-// attention, norms and activation need stays 16-bit, so the projection keeps its input twice). Selective in TorchTitan
+// attention, norms and activation need stays 16-bit, so the projection keeps its input twice), rotary positions on a fused
+// QKV output (Q and K are new tensors, V is a view that keeps all of the old one). Selective in TorchTitan
 // keeps the outputs of attention and of every second matmul (sac_per_op) and reruns the rest.
 #include <algorithm>
 #include "workloads/block_shape.hpp"
@@ -32,6 +33,8 @@ double all_bytes(const Dims& d) {
   if (d.model.dropout > 0) outside += 2;               // both residual dropouts' masks
   double inside = d.element * d.qkv_elements() + d.saved_input * d.q_elements();  // q, k, v; projection input
   if (d.saved_input < d.element && is_flash(d.stack)) inside += d.element * d.q_elements();  // attention's own output
+  const bool rotary = !d.model.learned_positions && !d.model.alibi;
+  if (rotary && fused_qkv(d.stack)) inside += d.element * (d.q_elements() + d.kv_elements());  // V is a view of QKV
   inside += d.element * g * d.ffn_elements() + d.saved_input * d.ffn_elements();  // activation inputs; fc2 input
   if (!d.stack.fused_bias_activation && d.model.gated_mlp) inside += d.element * d.ffn_elements();  // silu's output
   return outside * d.sp_hidden_elements() + inside + core_bytes(d);

@@ -80,11 +80,22 @@ Kernel gemm(const Dims& d, Dtype dtype, Pass pass, GemmShape g, const char* labe
   kernel.n = g.n;
   kernel.k = g.k;
   kernel.batch = g.batch;
-  kernel.accumulate_fp32 = pass == Pass::kBackwardWeight && d.stack.main_grad_fp32;
+  kernel.accumulate_fp32 =
+      pass == Pass::kBackwardWeight && d.stack.main_grad_fp32 && d.stack.fused_grad_accumulation;
   kernel.flops = 2 * m * n * k * batch;
   kernel.bytes = batch * (in * (m * k + k * n) + (kernel.accumulate_fp32 ? 0 : d.element * m * n));
   kernel.label = label;
   return kernel;
+}
+
+std::vector<Kernel> weight_gradient(const Dims& d, const Kernel& wgrad) {
+  if (d.stack.fused_grad_accumulation) return {wgrad};
+  // The GEMM leaves a 16-bit gradient; an add reads it and reads and writes the accumulated one.
+  const double per_element = d.element + 2 * (d.stack.main_grad_fp32 ? 4.0 : d.element);
+  Kernel add{.kind = KernelKind::kElementwise, .pass = Pass::kBackwardWeight, .dtype = d.half};
+  add.bytes = per_element * static_cast<double>(wgrad.m * wgrad.n * wgrad.batch);
+  add.label = "gradient accumulation";
+  return {wgrad, add};
 }
 
 Kernel elementwise(const Dims& d, Pass pass, double bytes, const char* label, int launches) {

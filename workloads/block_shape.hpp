@@ -43,6 +43,8 @@ struct GemmShape {
 };
 
 device::Kernel gemm(const Dims& d, device::Dtype dtype, device::Pass pass, GemmShape shape, const char* label);
+// The weight-gradient GEMM, and the add into the accumulated gradient where no epilogue does it.
+std::vector<device::Kernel> weight_gradient(const Dims& d, const device::Kernel& wgrad);
 device::Kernel elementwise(const Dims& d, device::Pass pass, double bytes, const char* label, int launches = 1);
 
 // The three GEMMs of a linear layer y[tokens, out] = x[tokens, in] W: forward, dx = dy W^T, dW = dy^T x.

@@ -68,6 +68,12 @@ struct Ends {
       0;  // vocabulary-parallel cross entropy: small TP all-reduces (count x bytes in total)
 };
 
+// One GEMM for Q, K and V on Transformer Engine modules (Megatron-Core since 2023): 16-bit parameters beside main
+// gradients, fused attention. Meta's trainer has the same traits but frees early what it can.
+inline bool fused_qkv(const Stack& s) {
+  return s.attention != Stack::Attention::kUnfused && !s.params_fp32 && !s.sac_cheap;
+}
+
 Block make_block(const Model& model, const Shape& shape, Precision precision, const Stack& stack, double fusion);
 Ends make_ends(const Model& model, const Shape& shape, Precision precision, const Stack& stack, double fusion);
 

@@ -47,6 +47,9 @@ const std::vector<Field<Stack>>& stack_fields() {
       boolean<S>(
           "cuda_graphs", [](auto& s) -> auto& { return s.cuda_graphs; }, "launches are captured once"),
       boolean<S>(
+          "fused_grad_accumulation", [](auto& s) -> auto& { return s.fused_grad_accumulation; },
+          "the weight-gradient GEMM adds into the gradient buffer itself"),
+      boolean<S>(
           "launch_blocking", [](auto& s) -> auto& { return s.launch_blocking; },
           "CUDA_LAUNCH_BLOCKING=1: the host waits for every kernel"),
       boolean<S>(

@@ -86,10 +86,14 @@ struct Costs {
     if (pattern == fabric::Algorithm::kRing && choice.algorithm != fabric::Algorithm::kTree) choice.algorithm = pattern;
     return choice;
   }
+  // Under CUDA_LAUNCH_BLOCKING the host's part of a collective is not hidden either.
+  std::int64_t blocking_ns() const {
+    return prepared.scenario.stack.launch_blocking ? std::llround(constants.get("host.launch_blocking_us") * 1e3) : 0;
+  }
   CommCost operator()(const CommTemplate& t, std::int32_t geometry) const {
     const auto& g = prepared.structure.system.geometries[static_cast<std::size_t>(geometry)];
     const auto c = fabric::cost(*prepared.cluster, t.op, t.bytes, choose(t, geometry), g, constants);
-    return {.bytes = c.busiest_bytes, .latency_ns = c.latency.count(), .rate_cap = c.rate_cap};
+    return {.bytes = c.busiest_bytes, .latency_ns = c.latency.count() + blocking_ns(), .rate_cap = c.rate_cap};
   }
 };
 
