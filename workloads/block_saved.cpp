@@ -5,9 +5,9 @@
 //   full                2 s b h
 // Generalised tensor by tensor: GQA (K and V of kv heads), gated MLP (g inputs of the activation), flash attention
 // (fp32 log-sum-exp in place of the s x s tensors), no dropout (no masks), fp8 (GEMM inputs kept in a byte; what
-// attention, norms and activation need stays 16-bit, so the projection keeps its input twice), rotary positions on a fused
-// QKV output (Q and K are new tensors, V is a view that keeps all of the old one). Selective in TorchTitan
-// keeps the outputs of attention and of every second matmul (sac_per_op) and reruns the rest.
+// attention, norms and activation need stays 16-bit, so the projection keeps its input twice), rotary positions on a
+// fused QKV output (Q and K are new tensors, V is a view that keeps all of the old one). Selective in TorchTitan keeps
+// the outputs of attention and of every second matmul (sac_per_op) and reruns the rest.
 #include <algorithm>
 #include "workloads/block_shape.hpp"
 

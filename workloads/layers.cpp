@@ -66,7 +66,7 @@ void fill_head(Ends& ends, const Dims& d, int tp) {
       head.wgrad, detail::norm_backward(d, "final norm backward")};
   // Korthikanti et al., section 4.3: inputs of the norm and of the output layer, fp32 probabilities.
   ends.head_saved_bytes = detail::round_bytes(2 * d.element * d.sp_hidden_elements() + 4 * logits);
-  // Beside them: 16-bit logits; unfused, Megatron's fp32 copy; in plain PyTorch the copy lives until the gradient exists.
+  // Beside them: 16-bit logits; unfused, Megatron's fp32 copy; in plain PyTorch also the fp32 gradient beside the copy.
   const double copies = fused ? 0 : d.stack.params_fp32 ? 8 : 4;
   ends.logits_bytes = detail::round_bytes((d.element + copies) * logits);
   ends.head_parameters =

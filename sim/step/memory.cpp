@@ -35,7 +35,17 @@ StageParameters count_parameters(const work::Scenario& s, const Plan& plan, cons
 
 bool fp8(work::Precision p) { return p >= work::Precision::kFp8; }
 
-void add_states(const work::Scenario& s, const Plan& plan, const StageParameters& p, StageMemory& m) {
+// Bytes that a layer's parameter takes: 16-bit (or fp32) with fp8 copies for its GEMMs cached over the micro batches, or
+// fp8 alone where the parameters themselves are fp8 (fp8_param_gather). A second fp8 copy, transposed or scaled along
+// the other axis, serves the backward pass, except where the matrix units take either orientation.
+double layer_parameter_bytes(const work::Scenario& s, const Plan& plan, bool fp8_second_copy) {
+  const double stored = s.stack.params_fp32 ? 4 : 2, copies = fp8_second_copy ? 2 : 1;
+  if (!fp8(s.precision) || plan.gathers_parameters()) return stored;
+  if (s.stack.fp8_param_gather) return copies;
+  return stored + (plan.accumulation > 1 ? copies : 0);
+}
+
+void add_states(const work::Scenario& s, const Plan& plan, const StageParameters& p, bool fp8_second_copy, StageMemory& m) {
   const double shard = p.all / plan.shard_size;
   const double grad_bytes = s.stack.main_grad_fp32 ? 4 : s.stack.params_fp32 && plan.fsdp() ? 4 : 2;
   const double optimizer_bytes = s.stack.params_fp32 ? 8 : 12;
@@ -48,11 +58,9 @@ void add_states(const work::Scenario& s, const Plan& plan, const StageParameters
     m.gradients = grad_bytes * shard;
     if (plan.shard_size > 1) m.communication += (s.stack.grad_reduce_fp32 ? 4 : 2) * p.largest_unit;
   } else {
-    m.parameters = stored * p.all;
+    m.parameters = stored * (p.all - p.layers * p.layer) + layer_parameter_bytes(s, plan, fp8_second_copy) * p.layers * p.layer;
     m.gradients = grad_bytes * (plan.shard == Shard::kZero2 ? shard : p.all);
   }
-  // Cached fp8 weights and their transposes: a byte each, of the layer GEMMs.
-  if (fp8(s.precision) && !plan.gathers_parameters() && plan.accumulation > 1) m.parameters += 2 * p.layers * p.layer;
 }
 
 double saved_per_layer(const work::Scenario& s, const work::Block& b) {
@@ -64,8 +72,12 @@ double saved_per_layer(const work::Scenario& s, const work::Block& b) {
   return 0;
 }
 
-// Bytes that one micro batch of a chunk keeps from forward to backward.
-double saved_per_chunk(const work::Scenario& s, const Plan& plan, const work::Block& b, const work::Ends& e, int chunk) {
+// Bytes that one micro batch of a chunk keeps from forward to backward, and how many of them belong to the model's ends.
+struct ChunkSaved {
+  double all = 0, ends = 0;
+};
+
+ChunkSaved saved_per_chunk(const work::Scenario& s, const Plan& plan, const work::Block& b, const work::Ends& e, int chunk) {
   const int layers = plan.layout[static_cast<std::size_t>(chunk)];
   double bytes = layers * saved_per_layer(s, b);
   if (s.recompute == Recompute::kFull) {
@@ -76,28 +88,51 @@ double saved_per_chunk(const work::Scenario& s, const Plan& plan, const work::Bl
       bytes = std::ceil(layers / static_cast<double>(s.recompute_layers)) * static_cast<double>(b.saved_bytes_full);
     }
   }
-  if (chunk == 0) bytes += static_cast<double>(e.embedding_saved_bytes);
-  if (chunk == plan.chunks() - 1) bytes += static_cast<double>(e.head_saved_bytes);
-  return bytes;
+  double ends = chunk == 0 ? static_cast<double>(e.embedding_saved_bytes) : 0;
+  if (chunk == plan.chunks() - 1) ends += static_cast<double>(e.head_saved_bytes);
+  return {bytes + ends, ends};
+}
+
+// Transformer Engine accumulates weight gradients straight into the main gradients and hands autograd 16-bit
+// placeholders of the weights' shapes: one of each shape of a layer, kept; Megatron makes the LM head's anew each time.
+bool placeholders(const work::Scenario& s, const Plan& plan) { return work::fused_qkv(s.stack) && !plan.fsdp(); }
+
+void add_working(const work::Scenario& s, const Plan& plan, const work::Block& b, const work::Ends& e, const StageParameters& p,
+                 StageMemory& m) {
+  double layer = static_cast<double>(b.working_bytes);
+  if (s.recompute == Recompute::kFull) {
+    const double unit = s.recompute_method == "uniform" && s.recompute_layers > 1 ? s.recompute_layers : 1;
+    layer += unit * static_cast<double>(b.saved_bytes_none);
+  }
+  double head = static_cast<double>(e.logits_bytes);
+  const double placeholder = placeholders(s, plan) ? 2 : 0;
+  // At the LM head's backward the 16-bit gradient has replaced the fp32 loss (4 B a logit, counted as saved).
+  head = std::max(head, placeholder * e.table_parameters - static_cast<double>(e.logits_bytes));
+  m.working = std::max(p.layers > 0 ? layer : 0, p.head ? head : 0);
+  if (p.layers > 0) m.working += placeholder * p.layer;
 }
 
 }  // namespace
 
-StageMemory stage_memory(const work::Scenario& s, const Plan& plan, const work::Block& b, const work::Ends& e, int stage) {
+StageMemory stage_memory(const work::Scenario& s, const Plan& plan, const work::Block& b, const work::Ends& e, int stage,
+                         bool fp8_second_copy) {
   StageMemory m;
   const StageParameters p = count_parameters(s, plan, b, e, stage);
-  add_states(s, plan, p, m);
+  add_states(s, plan, p, fp8_second_copy, m);
+  std::vector<ChunkSaved> saved;
   std::vector<double> weight;
-  for (int v = 0; v < plan.vpp; ++v) weight.push_back(saved_per_chunk(s, plan, b, e, stage + plan.pp * v));
+  for (int v = 0; v < plan.vpp; ++v) {
+    saved.push_back(saved_per_chunk(s, plan, b, e, stage + plan.pp * v));
+    weight.push_back(saved.back().all);
+  }
   const auto passes = make_schedule(plan.schedule, {.pp = plan.pp, .vpp = plan.vpp, .micro_batches = plan.accumulation}, stage);
   const InFlight peak = peak_in_flight(passes, weight);
-  for (std::size_t v = 0; v < weight.size(); ++v) m.activations += static_cast<double>(peak.per_virtual_stage[v]) * weight[v];
-  double layer_working = static_cast<double>(b.working_bytes);
-  if (s.recompute == Recompute::kFull) {
-    const double unit = s.recompute_method == "uniform" && s.recompute_layers > 1 ? s.recompute_layers : 1;
-    layer_working += unit * static_cast<double>(b.saved_bytes_none);
+  for (std::size_t v = 0; v < weight.size(); ++v) {
+    const auto alive = static_cast<double>(peak.per_virtual_stage[v]);
+    m.activations += alive * (saved[v].all - saved[v].ends);
+    m.ends += alive * saved[v].ends;
   }
-  m.working = std::max(p.layers > 0 ? layer_working : 0, p.head ? static_cast<double>(e.logits_bytes) : 0);
+  add_working(s, plan, b, e, p, m);
   return m;
 }
 
@@ -109,16 +144,17 @@ MemoryReport measure(const work::Scenario& s, const Plan& plan, const device::Sp
   const auto ends = work::make_ends(s.model, shape, s.precision, s.stack, 1);
   MemoryReport r;
   r.capacity_bytes = spec.usable_bytes > 0 ? spec.usable_bytes : spec.hbm_bytes;
+  const bool fp8_second_copy = spec.family != "blackwell" || s.precision >= work::Precision::kFp8Blockwise;
   StageMemory worst;
   for (int stage = 0; stage < plan.pp; ++stage) {
-    const StageMemory m = stage_memory(s, plan, block, ends, stage);
+    const StageMemory m = stage_memory(s, plan, block, ends, stage, fp8_second_copy);
     r.by_stage.push_back(m.total());
     if (m.total() > worst.total()) worst = m;
   }
   r.peak_bytes = worst.total();
   r.fits = r.peak_bytes <= r.capacity_bytes;
   r.by_category = {{"parameters", worst.parameters}, {"gradients", worst.gradients},     {"optimizer", worst.optimizer},
-                   {"activations", worst.activations}, {"working", worst.working}, {"communication", worst.communication}};
+                   {"activations", worst.activations}, {"logits", worst.ends}, {"working", worst.working}, {"communication", worst.communication}};
   return r;
 }
 

@@ -122,7 +122,11 @@ TEST_CASE("sources' defaults", "[validate][fast]") {
         std::vector<std::string>{"Nemotron: LayerNorm, no biases, separate head, rotary positions",
                                  "scale-out network: the usual one of gb200-nvl72", "recompute none where not stated",
                                  "NeMo recipes of dgxc-benchmarking: userbuffers TP overlap, gradient reduction and "
-                                 "parameter gather overlapped"});
+                                 "parameter gather overlapped",
+                                 "gradients reduced and kept in 16 bits (grad_reduce_in_fp32 = False in NVIDIA's perf "
+                                 "recipes)"});
+  CHECK_FALSE(dgxc.scenario->stack.fp8_param_gather);
+  CHECK(find("dgxc-v25.04-Nemotron-15B-H100-16-fp8").scenario->stack.fp8_param_gather);
   const auto pure = find("llmfoundry-30b-a100_40gb-32-seq2048-bf16-mbs4-ga1");
   CHECK(pure.scenario->stack.name == "llm-foundry-pure");
   CHECK(pure.scenario->parallel.shard == work::Shard::kFsdpFull);
