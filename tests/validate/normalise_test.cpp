@@ -120,7 +120,10 @@ TEST_CASE("sources' defaults", "[validate][fast]") {
   CHECK(dgxc.scenario->overlap.tp);
   CHECK(dgxc.scenario->assumed ==
         std::vector<std::string>{"Nemotron: LayerNorm, no biases, separate head, rotary positions",
-                                 "scale-out network: the usual one of gb200-nvl72", "recompute none where not stated",
+                                 "scale-out network: the usual one of gb200-nvl72",
+                                 "64 GPUs of each NVL72 rack: jobs are placed in segments of 16 trays (Slurm "
+                                 "--segment=16)",
+                                 "recompute none where not stated",
                                  "NeMo recipes of dgxc-benchmarking: userbuffers TP overlap, gradient reduction and "
                                  "parameter gather overlapped",
                                  "gradients reduced and kept in 16 bits (grad_reduce_in_fp32 = False in NVIDIA's perf "
