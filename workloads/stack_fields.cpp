@@ -47,6 +47,9 @@ const std::vector<Field<Stack>>& stack_fields() {
       boolean<S>(
           "cuda_graphs", [](auto& s) -> auto& { return s.cuda_graphs; }, "launches are captured once"),
       boolean<S>(
+          "recompute_early_stop", [](auto& s) -> auto& { return s.recompute_early_stop; },
+          "full recomputation ends before fc2 (PyTorch >= 2.1)"),
+      boolean<S>(
           "fused_grad_accumulation", [](auto& s) -> auto& { return s.fused_grad_accumulation; },
           "the weight-gradient GEMM adds into the gradient buffer itself"),
       boolean<S>(

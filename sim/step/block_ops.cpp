@@ -12,9 +12,10 @@ KernelList join(std::initializer_list<const KernelList*> lists) {
   return out;
 }
 
-KernelList all_forward(const work::Block& b) {
+// Until fc2: what an early stop still recomputes.
+KernelList forward_until_fc2(const work::Block& b) {
   return join({&b.attention.pre, &b.attention.first_gemm, &b.attention.core, &b.attention.last_gemm, &b.attention.post, &b.mlp.pre,
-               &b.mlp.first_gemm, &b.mlp.core, &b.mlp.last_gemm, &b.mlp.post});
+               &b.mlp.first_gemm, &b.mlp.core});
 }
 
 }  // namespace
@@ -40,6 +41,7 @@ BlockOps::BlockOps(Emitter& e) {
   make_exchanges(e);
   attention_ = make_half(e, b.attention, "attention");
   mlp_ = make_half(e, b.mlp, "mlp");
+  if (c.stack.recompute_early_stop) mlp_until_fc2_ = e.bundles.add("mlp again", {&b.mlp.first_gemm, &b.mlp.core});
   attention_backward_ = make_half_backward(e, b.attention_backward, recompute_core, "attention");
   mlp_backward_ = make_half_backward(e, b.mlp_backward, {}, "mlp");
   enter_ = e.bundles.add("norm", {&b.attention.pre});
@@ -54,10 +56,12 @@ BlockOps::BlockOps(Emitter& e) {
 
 void BlockOps::make_unsplit(Emitter& e, const KernelList& recompute_core) {
   const auto& b = e.context.block;
-  const KernelList forward = all_forward(b);
+  const KernelList until_fc2 = forward_until_fc2(b);
+  const KernelList forward = join({&until_fc2, &b.mlp.last_gemm, &b.mlp.post});
   const auto& m = b.mlp_backward;
   const auto& a = b.attention_backward;
   whole_forward_ = e.bundles.add("layer", {&forward});
+  whole_recompute_ = e.context.scenario->stack.recompute_early_stop ? e.bundles.add("layer again", {&until_fc2}) : whole_forward_;
   whole_backward_ = e.bundles.add(
       "layer bwd", {&m.post, &m.last_dgrad, &m.last_wgrad, &m.core, &m.first_dgrad, &m.first_wgrad, &m.pre, &a.post, &a.last_dgrad,
                     &a.last_wgrad, &recompute_core, &a.core, &a.first_dgrad, &a.first_wgrad, &a.pre});
@@ -174,18 +178,31 @@ void BlockOps::forward(Emitter& e, bool first, bool last) const {
   if (last) e.compute(exit_);
 }
 
-void BlockOps::backward(Emitter& e, bool first, bool last, bool recompute) const {
-  if (recompute) forward(e, true, true);
+void BlockOps::recompute(Emitter& e) const {
+  if (!tp_) {
+    e.compute(whole_recompute_);
+    return;
+  }
+  if (mlp_until_fc2_ < 0) return forward(e, true, true);
+  e.compute(enter_);
+  forward_half(e, attention_);
+  e.compute(between_halves_);
+  if (sp_) e.wait_for(e.communicate(Stream::kTp, gather_, {e.last_compute()}));
+  e.compute(mlp_until_fc2_);
+}
+
+void BlockOps::backward(Emitter& e, bool first, bool last, bool recomputes) const {
+  if (recomputes) recompute(e);
   if (per_op_recompute_ >= 0) e.compute(per_op_recompute_);
   if (!tp_) {
     e.compute(whole_backward_);
     return;
   }
-  e.compute(first || recompute ? enter_backward_ : between_layers_backward_);
+  e.compute(first || recomputes ? enter_backward_ : between_layers_backward_);
   backward_half(e, mlp_backward_, false);
   e.compute(between_halves_backward_);
   backward_half(e, attention_backward_, last);
-  if (last || recompute) e.compute(exit_backward_);
+  if (last || recomputes) e.compute(exit_backward_);
 }
 
 }  // namespace twin::step

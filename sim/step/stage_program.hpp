@@ -81,7 +81,7 @@ class BlockOps {
  public:
   explicit BlockOps(Emitter& emitter);
   void forward(Emitter& e, bool first, bool last) const;    // first, last: of the pass
-  void backward(Emitter& e, bool first, bool last, bool recompute) const;
+  void backward(Emitter& e, bool first, bool last, bool recomputes) const;
 
  private:
   struct Half {
@@ -98,6 +98,7 @@ class BlockOps {
                                   const std::string& name) const;
   void forward_half(Emitter& e, const Half& half) const;
   void backward_half(Emitter& e, const HalfBackward& half, bool quiet) const;
+  void recompute(Emitter& e) const;
   void make_exchanges(Emitter& e);
   void make_unsplit(Emitter& e, const KernelList& recompute_core);
 
@@ -107,6 +108,7 @@ class BlockOps {
   HalfBackward attention_backward_, mlp_backward_;
   std::int32_t enter_ = -1, between_halves_ = -1, between_layers_ = -1, exit_ = -1;
   std::int32_t enter_backward_ = -1, between_halves_backward_ = -1, between_layers_backward_ = -1, exit_backward_ = -1;
+  std::int32_t whole_recompute_ = -1, mlp_until_fc2_ = -1;
   std::int32_t whole_forward_ = -1, whole_backward_ = -1, per_op_recompute_ = -1;
   std::int32_t gather_ = -1, gather_overlapped_ = -1, scatter_ = -1, scatter_bulk_ = -1, reduce_ = -1, scatter_most_ = -1, scatter_rest_ = -1;
 };
