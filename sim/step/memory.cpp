@@ -60,6 +60,8 @@ void add_states(const work::Scenario& s, const Plan& plan, const StageParameters
   } else {
     m.parameters = stored * (p.all - p.layers * p.layer) + layer_parameter_bytes(s, plan, fp8_second_copy) * p.layers * p.layer;
     m.gradients = grad_bytes * (plan.shard == Shard::kZero2 ? shard : p.all);
+    // DeepSpeed's BF16Optimizer keeps the 16-bit gradients that it adds into the fp32 ones; Megatron frees each at once.
+    if (s.stack.main_grad_fp32 && !s.stack.fused_grad_accumulation && plan.shard != Shard::kDdp) m.gradients += 2 * p.all;
   }
 }
 
@@ -95,7 +97,9 @@ ChunkSaved saved_per_chunk(const work::Scenario& s, const Plan& plan, const work
 
 // Transformer Engine accumulates weight gradients straight into the main gradients and hands autograd 16-bit
 // placeholders of the weights' shapes: one of each shape of a layer, kept; Megatron makes the LM head's anew each time.
-bool placeholders(const work::Scenario& s, const Plan& plan) { return work::fused_qkv(s.stack) && !plan.fsdp(); }
+bool placeholders(const work::Scenario& s, const Plan& plan) {
+  return work::fused_qkv(s.stack) && s.stack.fused_grad_accumulation && !plan.fsdp();
+}
 
 void add_working(const work::Scenario& s, const Plan& plan, const work::Block& b, const work::Ends& e, const StageParameters& p,
                  StageMemory& m) {

@@ -1,7 +1,8 @@
 // Device memory at the peak of a step, per pipeline stage and category, walked over the same schedule that is executed.
 //   parameters   2 B (16 bit) whole, or shards plus what is gathered; fp8: two copies more (one on Blackwell with a scale per
 //                tensor), or those alone where the parameters are fp8 themselves (fp8_param_gather)
-//   gradients    main_grad 4 B, else 2 B; whole, or shards (zero-2, fsdp) plus one unit in reduction
+//   gradients    main_grad 4 B, else 2 B; whole, or shards (zero-2, fsdp) plus one unit in reduction; DeepSpeed keeps
+//                the 16-bit gradients beside fp32 ones
 //   optimizer    12 B (fp32 master, two moments), 8 B where the fp32 parameters are the master; over the shard group
 //   activations  in-flight micro batches x layers x saved bytes (Korthikanti et al., generalised in workloads/layers.hpp)
 //   logits       what embedding, final norm and loss keep of the same micro batches

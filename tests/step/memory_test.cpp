@@ -140,6 +140,20 @@ TEST_CASE("fp8 copies, fp8 parameters and placeholders count by the byte", "[mem
   CHECK(with - first_stage(a).working > 0);
 }
 
+TEST_CASE("gradients that are not accumulated by the GEMM stay beside the fp32 ones in DeepSpeed", "[memory][fast]") {
+  // BLOOM on 28 February 2022 (chronicles-prequel): fp32 accumulation at tp 4, pp 12 raised 44 GB to 59 GB, 4 bytes for
+  // each of the 4.0e9 parameters of a stage: 2 became 2 + 4.
+  auto s = gpt(70, 14336, 112, 4, 1, 1);
+  s.parallel.shard = work::Shard::kZero1;
+  s.stack.fused_grad_accumulation = false;
+  s.stack.main_grad_fp32 = false;
+  const auto half = first_stage(s);
+  s.stack.main_grad_fp32 = true;
+  CHECK(first_stage(s).gradients == Approx(3 * half.gradients));
+  s.stack.fused_grad_accumulation = true;
+  CHECK(first_stage(s).gradients == Approx(2 * half.gradients));
+}
+
 TEST_CASE("sharding and recomputation save what they promise", "[memory][fast]") {
   for (int layers : {4, 32}) {
     auto s = llama(layers, 8);
