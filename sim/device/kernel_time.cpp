@@ -91,8 +91,10 @@ double energy_ratio(Dtype d, const Constants& c) {
 // like.
 double attention_factor(AttentionKernel kernel, const std::string& family, const Constants& c) {
   const bool has_flash3 = family == "hopper" || family == "blackwell";
-  if (kernel == AttentionKernel::kFlash1) return c.get("attention.flash1");
-  if (kernel == AttentionKernel::kFlash2 && has_flash3) return c.get("attention.flash2");
+  // A chain: FA1 against FA2 on any device, FA2 against FA3 where the hardware has what FA3 uses.
+  const double flash2 = has_flash3 ? c.get("attention.flash2") : 1;
+  if (kernel == AttentionKernel::kFlash1) return c.get("attention.flash1") * flash2;
+  if (kernel == AttentionKernel::kFlash2) return flash2;
   return c.get("attention.flash3");
 }
 
