@@ -1,25 +1,20 @@
 // Progressive filling on the touched component (mathematics: fluid.hpp). Active users of a link lie together in one
 // array, so that start and end are swaps. An activity that shares no link, the common case in a folded step, needs no
-// filling: its level with no other active is known from the start. Otherwise shared links wait in a heap by a level that
-// can only rise; caps, and links that one activity has for itself, in sorted order.
+// filling: its level with no other active is known from the start. Otherwise shared links wait in a heap by a level
+// that can only rise; caps, and links that one activity has for itself, in sorted order.
 #include "sim/core/fluid.hpp"
 #include <algorithm>
 #include <cmath>
 #include "sim/core/check.hpp"
+#include "sim/core/fluid_arithmetic.hpp"
 
 namespace twin::core {
 namespace {
 
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
-Int128 spread(std::int64_t capacity) { return Int128{capacity} << 20; }  // in the unit of weight x rate
-
-// floor(n / d) for n >= 0, d > 0, saturated; a 128-bit division costs ten times a 64-bit one and is rarely needed.
-std::int64_t quotient(Int128 n, Int128 d) {
-  if (n <= kMax && d <= kMax) return static_cast<std::int64_t>(n) / static_cast<std::int64_t>(d);
-  const Int128 q = n / d;
-  return q > kMax ? kMax : static_cast<std::int64_t>(q);
-}
+using detail::quotient;
+using detail::spread;
 
 }  // namespace
 
@@ -96,6 +91,7 @@ void Fluid::set_alone(Activity& x) {
 void Fluid::reset() {
   for (std::size_t a = 0; a < activities_.size(); ++a)
     if (activities_[a].active) end(static_cast<std::int32_t>(a));
+  for (std::int32_t l : dirty_links_) link_at(l).dirty = false;
   dirty_links_.clear();
   dirty_activities_.clear();
 }
@@ -128,6 +124,7 @@ void Fluid::start(std::int32_t activity, Time now, std::int64_t bytes, std::int6
 void Fluid::end(std::int32_t activity) {
   Activity& x = at(activity);
   TWIN_CHECK(x.active);
+  const bool alone = ends_alone(activity);
   x.active = false;
   x.rate = 0;
   x.finish = Time::never();
@@ -139,8 +136,13 @@ void Fluid::end(std::int32_t activity) {
     uses_[hole.use].place = uses_[k].place;
     l.demand -= Int128{uses_[k].weight} * x.phi;
     if (l.count == 1) --at(users_[l.first].activity).shared;
-    if (l.count > 0) dirty_links_.push_back(uses_[k].link);
+    if (l.count > 0 && !alone) touch(uses_[k].link);
   }
+}
+
+void Fluid::touch(std::int32_t link) {
+  if (std::exchange(link_at(link).dirty, true)) return;
+  dirty_links_.push_back(link);
 }
 
 void Fluid::set_capacity(std::int32_t link, std::int64_t capacity) {
@@ -153,7 +155,7 @@ void Fluid::set_capacity(std::int32_t link, std::int64_t capacity) {
   for (Activity& x : activities_)
     if (std::any_of(uses_.begin() + x.begin, uses_.begin() + x.end, [link](const Use& u) { return u.link == link; }))
       set_alone(x);
-  if (l.count > 0) dirty_links_.push_back(link);
+  if (l.count > 0) touch(link);
 }
 
 void Fluid::set_cap(std::int32_t activity, std::int64_t cap) {
@@ -174,37 +176,43 @@ Int128 Fluid::remaining(std::int32_t activity, Time now) const {
 const std::vector<std::int32_t>& Fluid::solve(Time now) {
   ++epoch_;
   changed_.clear();
-  const auto seed = [&](std::int32_t a) {
-    if (!at(a).active || at(a).mark == epoch_) return;
-    at(a).mark = epoch_;
+  const auto seed = [&](std::int32_t a, bool local) {
+    Activity& x = at(a);
+    if (!x.active || x.mark == epoch_) return;
     component_activities_.assign(1, a);
-    component_links_.clear();
-    solve_component(now);
+    ++solves_;
+    if (local && x.fresh && x.shared > 0 && starts_alone(a)) {  // not marked: a neighbour's component may hold it
+      ++touched_;
+    } else {
+      x.mark = epoch_;
+      solve_component();
+    }
+    commit(now);
   };
-  for (std::int32_t a : dirty_activities_) seed(a);
   for (std::int32_t l : dirty_links_)  // the users of a link are in one component
-    if (link_at(l).count > 0) seed(users_[link_at(l).first].activity);
+    if (link_at(l).count > 0) seed(users_[link_at(l).first].activity, false);
+  for (std::int32_t l : dirty_links_) link_at(l).dirty = false;
+  for (std::int32_t a : dirty_activities_) seed(a, true);
   dirty_activities_.clear();
   dirty_links_.clear();
   return changed_;
 }
 
-void Fluid::solve_component(Time now) {
-  ++solves_;
+void Fluid::solve_component() {
   Activity& seed = at(component_activities_.front());
   if (seed.shared == 0) {
     ++touched_;
     seed.next_rate = 0;
-    if (seed.dead == 0 && seed.cap > 0) {
-      const Int128 rate = std::min(Int128{seed.cap}, Int128{std::min(seed.alone, seed.cap_level)} * seed.phi);
-      seed.next_rate = std::max<std::int64_t>(1, static_cast<std::int64_t>(rate));
-    }
+    seed.level = std::min(seed.alone, seed.cap_level);
+    if (seed.dead > 0 || seed.cap == 0) return;
+    const Int128 rate = std::min(Int128{seed.cap}, Int128{seed.level} * seed.phi);
+    seed.next_rate = std::max<std::int64_t>(1, static_cast<std::int64_t>(rate));
   } else {
+    component_links_.clear();
     collect();
     touched_ += static_cast<std::int64_t>(component_activities_.size());
     fill();
   }
-  commit(now);
 }
 
 // Everything connected to the seed over links that two or more use.
@@ -296,6 +304,7 @@ std::int64_t Fluid::lowest_level() {
 void Fluid::fix(Activity& x, std::int64_t level) {
   const Int128 rate = std::min(Int128{x.cap}, Int128{level} * x.phi);
   x.next_rate = std::max<std::int64_t>(1, static_cast<std::int64_t>(rate));
+  x.level = level;
   x.fixed = true;
   --unfixed_;
   for (std::uint32_t i = x.shared_begin; i < x.shared_end; ++i) {

@@ -28,7 +28,9 @@
 // returns the
 //              activities whose rate, and so finish(), changed. No allocation after the constructor but for scratch
 //              growth.
-// Cost         start() and end(): linear in the activity's links. solve(): O(1) for an activity that shares no link, else
+// Local        a start or an end that cannot move any other rate is settled on its own links (fluid_local.cpp proves
+// it). Cost         start() and end(): linear in the activity's links. solve(): O(1) for an activity that shares no
+// link, else
 //              linear in the component's incidences, and n log n in those of links that two or more share: a link with
 //              one user acts on that user alone, like a cap. set_capacity(): linear in all incidences.
 #pragma once
@@ -109,6 +111,7 @@ class Fluid {
     Int128 remaining = 0;
     std::int64_t rate = 0, next_rate = 0, cap = 0, cap_level = 0, phi = 1;
     std::int64_t alone = 0;  // level with no other active
+    std::int64_t level = 0;  // at which it was fixed
     std::int64_t limit = 0;  // while filling: level that its cap and the links it has for itself allow
     Time last, finish = Time::never();
     std::uint32_t begin = 0, end = 0;                // uses
@@ -125,6 +128,11 @@ class Fluid {
     std::int64_t capacity = 0;
     std::uint32_t first = 0, count = 0;  // active users
     std::uint64_t mark = 0;
+    bool dirty = false;  // waits for solve()
+  };
+  struct Others {  // of one activity on a link
+    Int128 used = 0;
+    std::int64_t level = 0;  // highest
   };
   struct Level {
     std::int64_t level;
@@ -134,9 +142,13 @@ class Fluid {
   const Activity& at(std::int32_t a) const { return activities_[static_cast<std::size_t>(a)]; }
   Activity& at(std::int32_t a) { return activities_[static_cast<std::size_t>(a)]; }
   Link& link_at(std::int32_t l) { return links_[static_cast<std::size_t>(l)]; }
-  void solve_component(Time now);
+  void solve_component();
   void collect();
   void collect_links(Activity& x);
+  void touch(std::int32_t link);
+  bool others_on(const Use& use, std::int32_t activity, Others& out) const;
+  bool ends_alone(std::int32_t activity) const;
+  bool starts_alone(std::int32_t activity);
   void set_alone(Activity& x);
   void fill();
   void open_component();
