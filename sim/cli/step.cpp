@@ -61,6 +61,10 @@ void print_stats(const step::StepResult& r, double read_s, double simulate_s, co
 core::Result<void> write_trace(const Options& o, const step::StepResult& result, const work::Scenario& scenario) {
   report::TraceOptions options;
   options.job = scenario.model.name.empty() ? "traintwin step" : scenario.model.name;
+  for (const auto& samples : result.memory_samples) {
+    options.memory.emplace_back();
+    for (const auto& [time_ns, bytes] : samples) options.memory.back().push_back({time_ns, bytes});
+  }
   const auto stats = report::write_perfetto(result, o.trace, options);
   if (!stats) return stats.error();
   std::fprintf(stderr, "traintwin: wrote %s: %s slices of %s classes, %s\n", o.trace.c_str(),

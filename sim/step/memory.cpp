@@ -140,6 +140,10 @@ StageMemory stage_memory(const work::Scenario& s, const Plan& plan, const work::
   return m;
 }
 
+double saved_bytes(const work::Scenario& s, const Plan& plan, const work::Block& b, const work::Ends& e, int chunk) {
+  return saved_per_chunk(s, plan, b, e, chunk).all;
+}
+
 namespace {
 
 MemoryReport measure(const work::Scenario& s, const Plan& plan, const device::Spec& spec) {

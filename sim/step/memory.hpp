@@ -24,6 +24,14 @@ struct StageMemory {
 
 StageMemory stage_memory(const work::Scenario& scenario, const Plan& plan, const work::Block& block, const work::Ends& ends, int stage,
                          bool fp8_second_copy = true);
+// Bytes that one micro batch of a chunk keeps from its forward to its backward pass.
+double saved_bytes(const work::Scenario& scenario, const Plan& plan, const work::Block& block, const work::Ends& ends, int chunk);
+
+// Memory over time of every class, for traces: what stays, plus what each micro batch keeps from the first op of its
+// forward pass to the last of its backward pass. One list per class of (ns, bytes); needs a recorded timeline.
+std::vector<std::vector<std::pair<std::int64_t, double>>> memory_samples(const work::Scenario& scenario, const Plan& plan,
+                                                                        const work::Block& block, const work::Ends& ends,
+                                                                        const System& system, const Timeline& timeline);
 MemoryReport report_memory(const work::Scenario& scenario, const Plan& plan, const device::Spec& spec, int devices, int scaleup);
 
 }  // namespace twin::step

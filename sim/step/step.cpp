@@ -301,6 +301,7 @@ core::Result<StepResult> run_step(const PreparedStep& p, const Constants& consta
                               .stage = system->program[i],
                               .program = system->program[i]});
     r.class_of_rank = p.class_of_rank;
+    r.memory_samples = memory_samples(p.scenario, p.plan, context.block, context.ends, *system, *timeline);
     r.timeline = std::make_shared<Timeline>(std::move(*timeline));
     r.system = system;
     r.programs = programs;

@@ -70,6 +70,7 @@ struct StepResult {
   std::shared_ptr<const System> system;
   std::shared_ptr<const std::vector<Program>> programs;
   std::shared_ptr<const Timeline> timeline;
+  std::vector<std::vector<std::pair<std::int64_t, double>>> memory_samples;  // [class] of (ns, bytes)
   std::vector<std::pair<std::string, std::string>> explain;  // heading, text
 };
 
