@@ -18,6 +18,11 @@ using detail::spread;
 
 }  // namespace
 
+std::int64_t Fluid::rate_at(const Activity& x, std::int64_t level) {
+  if (x.cap == 0) return 0;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(Int128{x.cap}, Int128{level} * x.phi)));
+}
+
 std::int64_t fluid_rate(double bytes_per_s) {
   const double rate = bytes_per_s * 1e-9 * 4294967296.0;
   if (!(rate > 0)) return 0;
@@ -167,6 +172,20 @@ void Fluid::set_cap(std::int32_t activity, std::int64_t cap) {
   dirty_activities_.push_back(activity);
 }
 
+std::int64_t Fluid::rate_alone(std::int32_t activity, std::int64_t cap) const {
+  Activity x = at(activity);
+  x.cap = cap;
+  for (std::uint32_t k = x.begin; k < x.end; ++k)
+    if (capacity(uses_[k].link) == 0) return 0;
+  return rate_at(x, std::min(x.alone, (cap + x.phi - 1) / x.phi));
+}
+
+Time Fluid::time_alone(std::int32_t activity, std::int64_t bytes, std::int64_t cap) const {
+  if (bytes == 0) return Time::zero();
+  const std::int64_t rate = rate_alone(activity, cap);
+  return rate == 0 ? Time::never() : Time::ns(quotient(fluid_bytes(bytes) + rate - 1, rate));
+}
+
 Int128 Fluid::remaining(std::int32_t activity, Time now) const {
   const Activity& x = at(activity);
   if (!x.active) return 0;
@@ -202,11 +221,8 @@ void Fluid::solve_component() {
   Activity& seed = at(component_activities_.front());
   if (seed.shared == 0) {
     ++touched_;
-    seed.next_rate = 0;
     seed.level = std::min(seed.alone, seed.cap_level);
-    if (seed.dead > 0 || seed.cap == 0) return;
-    const Int128 rate = std::min(Int128{seed.cap}, Int128{seed.level} * seed.phi);
-    seed.next_rate = std::max<std::int64_t>(1, static_cast<std::int64_t>(rate));
+    seed.next_rate = seed.dead > 0 ? 0 : rate_at(seed, seed.level);
   } else {
     component_links_.clear();
     collect();
@@ -302,8 +318,7 @@ std::int64_t Fluid::lowest_level() {
 }
 
 void Fluid::fix(Activity& x, std::int64_t level) {
-  const Int128 rate = std::min(Int128{x.cap}, Int128{level} * x.phi);
-  x.next_rate = std::max<std::int64_t>(1, static_cast<std::int64_t>(rate));
+  x.next_rate = rate_at(x, level);
   x.level = level;
   x.fixed = true;
   --unfixed_;

@@ -83,6 +83,9 @@ class Fluid {
   Time finish(std::int32_t activity) const { return at(activity).finish; }
   // Grows at each start, end and change of rate: an end event that carries an older one is stale.
   std::uint32_t version(std::int32_t activity) const { return at(activity).version; }
+  // What its rate is with no other active, and how long that takes.
+  std::int64_t rate_alone(std::int32_t activity, std::int64_t cap) const;
+  Time time_alone(std::int32_t activity, std::int64_t bytes, std::int64_t cap) const;
   Int128 remaining(std::int32_t activity, Time now) const;  // in 2^-32 byte, >= 0
   std::int64_t capacity(std::int32_t link) const { return links_[static_cast<std::size_t>(link)].capacity; }
   std::size_t activities() const { return activities_.size(); }
@@ -150,6 +153,7 @@ class Fluid {
   bool ends_alone(std::int32_t activity) const;
   bool starts_alone(std::int32_t activity);
   void set_alone(Activity& x);
+  static std::int64_t rate_at(const Activity& x, std::int64_t level);
   void fill();
   void open_component();
   std::int64_t lowest_level();

@@ -64,7 +64,12 @@ void Engine::set_up_groups() {
   first_post_.assign(s_.slots.size(), -1);
   link_bytes_.assign(s_.links(), 0);
   groups_.resize(s_.groups());
+  std::vector<std::int32_t> users(s_.links(), 0);
+  for (const auto l : s_.load_link) ++users[static_cast<std::size_t>(l)];
   for (std::size_t g = 0; g < groups_.size(); ++g) {
+    groups_[g].apart =
+        std::all_of(s_.load_link.begin() + s_.load_start[g], s_.load_link.begin() + s_.load_start[g + 1],
+                    [&](std::int32_t l) { return users[static_cast<std::size_t>(l)] == 1; });
     const auto base = s_.membership_of_kind[static_cast<std::size_t>(s_.group_kind[g])];
     for (auto i = s_.slot_start[g]; i < s_.slot_start[g + 1]; ++i) {
       const auto& slot = s_.slots[static_cast<std::size_t>(i)];
@@ -96,6 +101,9 @@ void Engine::handle(const core::Event& e) {
     case EventType::kFlowDone:
       if (!ends_now(fluid_.finish(e.id).count(), EventType::kFlowDone, e.id, group(e.id).queued)) return;
       fluid_.end(e.id);
+      finish_instance(e.id);
+      break;
+    case EventType::kApartDone:
       finish_instance(e.id);
       break;
   }

@@ -91,7 +91,7 @@ void Engine::start_instance(std::int32_t g) {
   const auto& cost = cost_of(x.comm, tables_.geometry[at(g)]);
   x.bytes = cost.bytes;
   x.cap = cost.rate_cap;
-  push(start + cost.latency_ns, EventType::kStart, g);
+  if (!x.apart || !end_apart(g, start + cost.latency_ns)) push(start + cost.latency_ns, EventType::kStart, g);
 }
 
 std::int64_t Engine::join_delay(std::int32_t g, std::int64_t latest) {
@@ -154,9 +154,24 @@ void Engine::bytes_may_move(std::int32_t g) {
     finish_instance(g);
     return;
   }
-  for (auto i = s_.load_start[at(g)]; i < s_.load_start[at(g) + 1]; ++i)
-    link_bytes_[at(s_.load_link[at(i)])] += static_cast<core::Int128>(s_.load_weight[at(i)]) * x.bytes;
+  count_bytes(g);
   fluid_.start(g, core::Time::ns(now_), x.bytes, x.cap);
+}
+
+void Engine::count_bytes(std::int32_t g) {
+  const auto bytes = group(g).bytes;
+  for (auto i = s_.load_start[at(g)]; i < s_.load_start[at(g) + 1]; ++i)
+    link_bytes_[at(s_.load_link[at(i)])] += static_cast<core::Int128>(s_.load_weight[at(i)]) * bytes;
+}
+
+// One event in place of two and a solve. False: a dead link; the fluid then holds it, and the deadlock names it.
+bool Engine::end_apart(std::int32_t g, std::int64_t start) {
+  const auto& x = group(g);
+  const auto time = fluid_.time_alone(g, std::max<std::int64_t>(x.bytes, 0), x.cap);
+  if (time.is_never()) return false;
+  if (x.bytes > 0) count_bytes(g);
+  push(start + time.count(), EventType::kApartDone, g);
+  return true;
 }
 
 void Engine::finish_instance(std::int32_t g) {

@@ -33,7 +33,7 @@ class Engine {
   core::Result<Timeline> run();
 
  private:
-  enum class EventType : std::uint32_t { kComputeDone, kOtherDone, kIssue, kStart, kFlowDone };
+  enum class EventType : std::uint32_t { kComputeDone, kOtherDone, kIssue, kStart, kFlowDone, kApartDone };
   struct Rank {
     const ProgramTable* table = nullptr;
     std::int64_t first_op = 0;    // into open_ and the timeline's columns
@@ -65,6 +65,7 @@ class Engine {
     std::int64_t bytes = 0, cap = 0;
     std::int64_t queued = -1;  // time of the end event in the queue, not later than the end
     bool busy = false;
+    bool apart = false;  // no other group ever loads its links: its end is known at its start, the fluid not asked
   };
   struct NewPost {
     std::int32_t rank, op, slot;
@@ -98,6 +99,8 @@ class Engine {
   void plan_resets(std::int32_t group, const Join& joined);
   void apply_resets();
   void bytes_may_move(std::int32_t group);
+  void count_bytes(std::int32_t group);
+  bool end_apart(std::int32_t group, std::int64_t start);
   void finish_instance(std::int32_t group);
   const CommCost& cost_of(std::int32_t comm, std::int32_t geometry);
   // Errors (executor_report.cpp).
