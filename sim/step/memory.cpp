@@ -205,7 +205,7 @@ std::string advise(const work::Scenario& s, const Plan& plan, const device::Spec
     if (!p) continue;
     for (const auto& b : remedies(single[i].scenario, *p, scaleup))
       if (b.text != single[i].text && works(b.scenario)) {
-        found.push_back(single[i].text + " with " + b.text);
+        found.push_back(single[i].text + " and " + b.text);
         break;
       }
   }
