@@ -3,6 +3,7 @@
 #include <memory>
 #include "sim/cli/command.hpp"
 #include "sim/fabric/collective_table.hpp"
+#include "sim/fabric/network.hpp"
 #include "sim/report/format.hpp"
 #include "sim/report/step_json.hpp"
 #include "sim/report/table.hpp"
@@ -12,7 +13,7 @@ namespace twin::cli {
 namespace {
 
 struct Options {
-  std::string op, cluster, ranks, min = "8", max = "1G", calibration;
+  std::string op, cluster, ranks, min = "8", max = "1G", calibration, network = "fluid";
   double factor = 2;
   bool json = false;
 };
@@ -73,8 +74,11 @@ core::Result<Output> run(const Options& o, const Process& process) {
   const auto constants = o.calibration.empty() ? core::Result<device::Constants>(device::Constants::builtin())
                                                : device::load_calibration(o.calibration);
   if (!constants) return constants.error();
-  const auto rows = fabric::collective_table(**cluster, request, *constants);
+  const auto network = fabric::parse_network(o.network);
+  if (!network) return network.error();
+  auto rows = fabric::collective_table(**cluster, request, *constants);
   if (!rows) return rows.error();
+  if (auto e = fabric::retime(*network, **cluster, request, *constants, *rows); !e) return e.error();
   const std::size_t ranks = request.members.size();
   return Output{o.json ? json_text(o, ranks, *rows, process) : table_text(o, ranks, *rows), kDone};
 }
@@ -93,6 +97,9 @@ Command add_collective(CLI::App& root, const Process& process) {
       ->capture_default_str();
   app->add_option("--max", o->max, "largest message")->type_name("BYTES")->capture_default_str();
   app->add_option("--factor", o->factor, "from one size to the next")->type_name("F")->capture_default_str();
+  app->add_option("--network", o->network, "fluid; flows: every message; simgrid: every message on SimGrid's solver")
+      ->type_name("NAME")
+      ->capture_default_str();
   app->add_option("--calibration", o->calibration, "constants from this file")->type_name("FILE");
   app->add_flag("--json", o->json, "one JSON object on stdout");
   return {app, [o, &process] { return run(*o, process); }};

@@ -32,4 +32,25 @@ core::Result<core::Time> collective_time(Network network, const View& view, Coll
   return run->time;
 }
 
+core::Result<void> retime(Network network, const View& view, const CollectiveRequest& request,
+                          const device::Constants& constants, std::vector<CollectiveRow>& rows) {
+  if (network == Network::kFluid) return {};
+  const auto base = lower(view, pattern_of(request.op, Algorithm::kRing), request.members);
+  if (!base) return base.error();
+  for (CollectiveRow& row : rows) {
+    Choice choice = choose(view, request.op, row.bytes, base->geometry, constants);
+    const bool in_switch = choice.algorithm == Algorithm::kNvls || choice.algorithm == Algorithm::kNvlsTree ||
+                           choice.algorithm == Algorithm::kSharp;
+    if (in_switch) choice.algorithm = Algorithm::kRing;
+    const auto time = collective_time(network, view, request.op, row.bytes, request.members, choice, constants);
+    if (!time) return time.error();
+    row.algorithm = name(choice.algorithm);
+    row.time_us = time->seconds() * 1e6;
+    row.algbw_gbps = static_cast<double>(row.bytes) / time->seconds() * 1e-9;
+    row.busbw_gbps = row.algbw_gbps * busbw_factor(request.op, static_cast<int>(request.members.size()));
+    row.limiting_link.clear();
+  }
+  return {};
+}
+
 }  // namespace twin::fabric

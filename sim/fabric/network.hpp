@@ -5,6 +5,7 @@
 #pragma once
 #include <span>
 #include <string_view>
+#include <vector>
 #include "sim/core/result.hpp"
 #include "sim/core/time.hpp"
 #include "sim/fabric/collective.hpp"
@@ -18,5 +19,12 @@ core::Result<Network> parse_network(std::string_view text);
 core::Result<core::Time> collective_time(Network network, const View& view, CollectiveOp op, std::int64_t bytes,
                                          std::span<const core::DeviceId> members, const Choice& choice,
                                          const device::Constants& constants);
+
+struct CollectiveRequest;
+struct CollectiveRow;
+// The rows of a table (collective_table.hpp) with their times taken from another network. In-switch reductions send no
+// messages: those rows run as rings there, and say so.
+core::Result<void> retime(Network network, const View& view, const CollectiveRequest& request,
+                          const device::Constants& constants, std::vector<CollectiveRow>& rows);
 
 }  // namespace twin::fabric
