@@ -80,31 +80,31 @@ void Engine::set_up_groups() {
   }
 }
 
-void Engine::handle(const core::Event& e) {
-  const auto op = static_cast<std::int32_t>(e.extra);
-  switch (static_cast<EventType>(e.kind)) {
+void Engine::handle(const EndQueue::Event& e) {
+  const auto id = e.id();
+  switch (static_cast<EventType>(e.type())) {
     case EventType::kComputeDone: {
-      auto& x = rank(e.id);
-      if (!ends_now(x.done, EventType::kComputeDone, e.id, x.queued)) return;
-      op_finished(e.id, std::exchange(x.compute, -1));
+      auto& x = rank(id);
+      if (!ends_now(x.done, EventType::kComputeDone, id, x.queued)) return;
+      op_finished(id, std::exchange(x.compute, -1));
       break;
     }
     case EventType::kOtherDone:
-      op_finished(e.id, op);
+      op_finished(id, e.op);
       break;
     case EventType::kIssue:
-      launch(e.id, op);
+      launch(id, e.op);
       break;
     case EventType::kStart:
-      bytes_may_move(e.id);
+      bytes_may_move(id);
       break;
     case EventType::kFlowDone:
-      if (!ends_now(fluid_.finish(e.id).count(), EventType::kFlowDone, e.id, group(e.id).queued)) return;
-      fluid_.end(e.id);
-      finish_instance(e.id);
+      if (!ends_now(fluid_.finish(id).count(), EventType::kFlowDone, id, group(id).queued)) return;
+      fluid_.end(id);
+      finish_instance(id);
       break;
     case EventType::kApartDone:
-      finish_instance(e.id);
+      finish_instance(id);
       break;
   }
   ++timeline_.stats.events;
@@ -113,10 +113,10 @@ void Engine::handle(const core::Event& e) {
 
 void Engine::drain() {
   while (!error_) {
-    while (queue_.next_time().count() == now_) handle(queue_.pop());
+    while (queue_.next_time() == now_) handle(queue_.pop());
     run_finished();
     retime();
-    if (queue_.next_time().count() == now_) continue;
+    if (queue_.next_time() == now_) continue;
     if (new_posts_.empty() && complete_.empty()) return;
     settle();
   }
@@ -137,7 +137,7 @@ core::Result<Timeline> Engine::run() {
     if (error_) return *error_;
     solve();
     if (queue_.empty()) break;
-    now_ = queue_.next_time().count();
+    now_ = queue_.next_time();
   }
   if (unfinished_ > 0) return deadlock();
   for (const auto& x : ranks_) {
@@ -157,6 +157,7 @@ core::Result<Timeline> Engine::run() {
 
 core::Result<Timeline> execute(const System& system, const CommCostFn& cost, const ExecOptions& options) {
   TWIN_CHECK(system.programs != nullptr);
+  TWIN_CHECK(system.ranks() < EndQueue::kMostIds && system.groups() < EndQueue::kMostIds);
   const auto one = [](std::int64_t n) { return n == 1; };
   if (options.sample && !std::all_of(system.population.begin(), system.population.end(), one))
     return core::Error{core::ErrorCode::kUsage, "jitter",

@@ -18,10 +18,10 @@
 #include <optional>
 #include <unordered_map>
 #include <vector>
-#include "sim/core/event_queue.hpp"
 #include "sim/core/fluid.hpp"
 #include "sim/step/executor.hpp"
 #include "sim/step/executor_jitter.hpp"
+#include "sim/step/executor_queue.hpp"
 #include "sim/step/executor_sample.hpp"
 #include "sim/step/executor_tables.hpp"
 
@@ -78,7 +78,7 @@ class Engine {
 
   void set_up();
   void set_up_groups();
-  void handle(const core::Event& event);
+  void handle(const EndQueue::Event& event);
   void drain();
   void solve();
   // Ops (executor_ops.cpp).
@@ -120,8 +120,7 @@ class Engine {
     return rank(r).table->ops[static_cast<std::size_t>(op)];
   }
   void push(std::int64_t time, EventType type, std::int32_t id, std::int32_t op = -1) {
-    queue_.push(core::Time::ns(time), static_cast<std::uint32_t>(type), id, 0,
-                {.priority = 0, .extra = static_cast<std::uint32_t>(op)});
+    queue_.push(time, static_cast<std::uint32_t>(type), id, op);
   }
   // An end that moves to later keeps its event, which then asks again; one that moves to sooner gets another, and the
   // old one finds queued to be no longer its time.
@@ -147,7 +146,7 @@ class Engine {
   std::int64_t persistent_sigma_q20_ = 0;
   Tables tables_;
   core::Fluid fluid_;
-  core::EventQueue queue_;
+  EndQueue queue_;
   std::int64_t now_ = 0;
   std::vector<Rank> ranks_;
   std::vector<Seen> seen_;           // [rank * memberships + membership]
