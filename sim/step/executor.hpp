@@ -35,6 +35,7 @@ struct ExecOptions {
 
 struct ExecStats {
   std::int64_t events = 0, solves = 0, activities_solved = 0, ops = 0, max_min_violations = 0;
+  std::int64_t merged_held = 0;  // merged passes that waited for the host: inside, some op would have waited less
 };
 
 struct Timeline {

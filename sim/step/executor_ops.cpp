@@ -15,10 +15,13 @@ void Engine::op_ready(std::int32_t r, std::int32_t op) {
   const auto& row = table_of(r, op);
   record(timeline_.posted, r, op, now_);
   const auto base = row.waits < 0 ? 0 : sync_time_[static_cast<std::size_t>(rank(r).first_sync + row.waits)];
-  if (base + row.host_issue_ns > now_)
-    push(base + row.host_issue_ns, EventType::kIssue, r, op);
-  else
+  if (base + row.host_issue_ns <= now_) {
     launch(r, op);
+    return;
+  }
+  if (row.type == OpType::kCompute)
+    timeline_.stats.merged_held += rank(r).table->program->bundles[static_cast<std::size_t>(row.body)].merged;
+  push(base + row.host_issue_ns, EventType::kIssue, r, op);
 }
 
 void Engine::launch(std::int32_t r, std::int32_t op) {

@@ -32,6 +32,7 @@ Footprint footprint(const System& s, std::int32_t group) {
 bool separable(const System& s, const Kinds& kinds, const Plan& plan, int stage, bool messages_apart, Footprint& tp) {
   for (std::size_t r = 0; r < s.ranks(); ++r) {
     if (s.program[r] != stage) continue;
+    if (s.speed[r] != 1 << 20) return false;  // a slower rank stretches each op, not its exchanges, and rounds each by itself
     if (plan.tp == 1) continue;
     const auto g = group_of(s, r, kinds.tp, 0);
     const auto gi = static_cast<std::size_t>(g);

@@ -30,6 +30,7 @@ struct Bundle {
   // A merged pass: lateness (2^-20 ns) that its exchanges left behind, and the kind whose members are together at its end.
   std::int64_t spread_q20 = 0;
   std::int32_t joins_kind = -1;
+  bool merged = false;
   // rate when `level` SM-holding step is in force, 2^20 = full speed; level 0 is full speed (see Program::levels)
   std::int64_t rate[kMaxBundleLevels] = {};
   std::int32_t name = 0;        // index into Program::names

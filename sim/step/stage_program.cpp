@@ -104,7 +104,7 @@ class StageBuilder {
   // Passes strictly between the last that waits for parameters and the first that starts a reduction run while no
   // data-parallel kernel of this stage is in flight.
   void find_merge_window() {
-    merge_from_ = 0, merge_to_ = passes_.size();
+    merge_from_ = 1, merge_to_ = passes_.size();  // during the first pass the host is not yet ahead
     for (std::size_t i = 0; i < passes_.size(); ++i) {
       if (data_->gathers_in(passes_[i])) merge_from_ = i + 1;
       if (data_->reduces_in(passes_[i]) && merge_to_ == passes_.size()) merge_to_ = i;
@@ -143,6 +143,7 @@ class StageBuilder {
         b.variance_ns2 = m->variance_ns2;
         b.spread_q20 = m->spread_q20;
         b.joins_kind = m->joins_kind;
+        b.merged = true;
       }
       it = merged_.emplace(shape, made).first;
     }
@@ -192,13 +193,13 @@ class StageBuilder {
   }
   void backward_embedding(int unit, std::int32_t mb) {
     data_->before_backward(e_, unit, mb);
-    if (plan_.sp) e_.wait_for(e_.communicate(Stream::kTp, gather_, {e_.last_compute()}));
+    if (plan_.sp) e_.wait_for(e_.communicate(Stream::kTp, gather_, {e_.last_compute(), e_.end_of_chain()}));
     e_.compute(embedding_backward_);
     data_->after_backward(e_, unit, mb);
   }
   void forward_head(int unit, std::int32_t mb) {
     data_->before_forward(e_, unit, mb);
-    if (plan_.sp) e_.wait_for(e_.communicate(Stream::kTp, gather_, {e_.last_compute()}));
+    if (plan_.sp) e_.wait_for(e_.communicate(Stream::kTp, gather_, {e_.last_compute(), e_.end_of_chain()}));
     const auto op = e_.compute(head_);
     if (loss_ >= 0) e_.wait_for(e_.communicate(Stream::kTp, loss_, {op}));
     data_->after_forward(e_, unit, mb);

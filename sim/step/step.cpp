@@ -266,17 +266,26 @@ core::Result<StepResult> run_step(const PreparedStep& p, const Constants& consta
                          .sample = p.options.sample_jitter,
                          .seed = p.options.seed};
   auto programs = std::make_shared<std::vector<Program>>();
-  const bool merge = p.options.merge != MergeMode::kOff && !p.options.record && p.options.fold;
-  for (int stage = 0; stage < p.plan.pp; ++stage) {
-    MergeFn fn;
-    if (merge) fn = make_merge(p.structure.system, p.structure.kinds, p.plan, stage, p.options.merge == MergeMode::kAuto, exec, costs);
-    programs->push_back(build_stage_program(context, stage, fn));
-  }
+  const bool merge = p.options.merge != MergeMode::kOff && (!p.options.record || p.options.merge_recorded) && p.options.fold;
+  const auto write_programs = [&](bool merged) {
+    programs->clear();
+    for (int stage = 0; stage < p.plan.pp; ++stage) {
+      MergeFn fn;
+      if (merged) fn = make_merge(p.structure.system, p.structure.kinds, p.plan, stage, p.options.merge == MergeMode::kAuto, exec, costs);
+      programs->push_back(build_stage_program(context, stage, fn));
+    }
+  };
+  write_programs(merge);
   auto system = std::make_shared<System>(p.structure.system);
   system->programs = programs.get();
-  auto timeline = execute(*system, [&](std::int32_t program, std::int32_t comm, std::int32_t geometry) {
+  const CommCostFn cost = [&](std::int32_t program, std::int32_t comm, std::int32_t geometry) {
     return costs((*programs)[static_cast<std::size_t>(program)].comms[static_cast<std::size_t>(comm)], geometry);
-  }, exec);
+  };
+  auto timeline = execute(*system, cost, exec);
+  if (timeline && timeline->stats.merged_held > 0 && p.options.merge == MergeMode::kAuto) {  // bound by the host: op by op
+    write_programs(false);
+    timeline = execute(*system, cost, exec);
+  }
   if (!timeline) return timeline.error();
   StepResult r;
   r.step_time_s = timeline->end.seconds();

@@ -21,6 +21,7 @@ struct StepOptions {
   bool jitter = true;
   bool sample_jitter = false;
   bool record = false;               // keep the timeline (traces, --explain, breakdown per op)
+  bool merge_recorded = false;       // merge although recording, to compare the two
   std::string network = "fluid";     // fluid | flows
   std::uint64_t seed = 1;
 };
