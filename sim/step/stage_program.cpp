@@ -118,7 +118,7 @@ class StageBuilder {
     const int layers = plan_.layout[idx(chunk)];
     e_.at(p.micro_batch, chunk, -1);
     receive(p, embedding, head);
-    const bool merged = merge_ && i >= merge_from_ && i < merge_to_ &&
+    const bool merged = merge_ && layers > 0 && i >= merge_from_ && i < merge_to_ &&
                         emit_merged({.layers = layers, .forward = p.forward, .embedding = embedding, .head = head});
     if (!merged) emit_pass(p, layers, embedding, head);
     send(p, embedding, head);

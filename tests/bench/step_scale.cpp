@@ -88,7 +88,7 @@ json ecmp(json s) {
 }
 
 std::vector<Case> cases() {
-  const step::StepOptions merged{}, per_op{.merge = step::MergeMode::kOff}, every_rank{.fold = false};
+  const step::StepOptions merged{}, per_op{.merge = step::MergeMode::kOff};
   return {
       {"llama_16k", [] { return llama(2048); }, per_op, 1, {0.5, 200, 0}, true},
       {"llama_16k_slow10", [] { return with_slow(llama(2048), 10, 5); }, per_op, 1, {1, 500, 0}, true},
@@ -98,7 +98,7 @@ std::vector<Case> cases() {
       {"llama_131k_slow10", [] { return with_slow(llama(16384), 10, 5); }, per_op, 1, {}},
       {"llama_131k_nic10", [] { return with_weak_nics(llama(16384), 10, 6); }, per_op, 1, {}},
       {"llama_1k_ecmp", [] { return ecmp(llama(128)); }, per_op, 1, {}},
-      {"llama_16k_none_alike", [] { return with_slow(llama(2048), 16384, 7, 1.05); }, every_rank, 1, {60, 4096, 0}},
+      {"llama_16k_none_alike", [] { return with_slow(llama(2048), 16384, 7, 1.05); }, per_op, 1, {60, 4096, 0}},
       {"gpt3_512", [] { return gpt3(1536); }, per_op, 20, {0, 0, 5}},
       {"gpt3_512_merged", [] { return gpt3(1536); }, merged, 100, {0, 0, 50}, true},
   };
