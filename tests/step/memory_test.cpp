@@ -191,7 +191,7 @@ TEST_CASE("advice says by how much a plan is too large, and is true", "[memory][
           Approx((report.peak_bytes - report.capacity_bytes) * 1e-9).margin(0.06));
     const auto helps = [&](const std::string& text, auto change) {
       if (report.advice.find("fits with " + text) == std::string::npos ||
-          report.advice.find(text + " with ") != std::string::npos)
+          report.advice.find(text + " and ") != std::string::npos)
         return;
       work::Scenario x = s;
       change(x);
