@@ -36,10 +36,6 @@ void bloom(const Row& row, work::Scenario& s) {
     s.stack.grad_reduce_fp32 = false;
     s.assumed.emplace_back("gradients accumulate in 16 bits (the source: fp32 accumulation came on 28 February)");
   }
-  if (row.measured.peak_mem_gib && line == 669) {
-    s.parallel.shard = work::Shard::kDdp;
-    s.assumed.emplace_back("ZERO_STAGE 0 (the source's column ZS)");
-  }
   const std::int64_t layers = s.model.layers, stages = s.parallel.pp;
   if (layers % stages == 0) return;
   s.parallel.layout.clear();
