@@ -1,6 +1,6 @@
 // GPipe: Huang et al. 2019, all forward then all backward. 1F1B: Narayanan et al. 2021 (PipeDream-flush), warm-up of
 // pp - stage - 1. Interleaved 1F1B: same paper, warm-up of 2 (pp - stage - 1) + (vpp - 1) group, micro batches in groups of pp;
-// a last, smaller group when pp does not divide them (Megatron's schedule table).
+// validate_scenario refuses others, as Megatron does (a smaller last group can deadlock).
 #include "sim/step/schedule.hpp"
 #include <algorithm>
 
@@ -36,9 +36,8 @@ std::vector<Pass> one_f_one_b(const ScheduleShape& shape, int stage) {
 std::vector<Pass> interleaved_order(const ScheduleShape& shape, bool forward) {
   std::vector<Pass> out;
   for (std::int64_t first = 0; first < shape.micro_batches; first += shape.pp) {
-    const std::int64_t size = std::min<std::int64_t>(shape.pp, shape.micro_batches - first);
     for (int v = 0; v < shape.vpp; ++v)
-      for (std::int64_t i = 0; i < size; ++i)
+      for (std::int64_t i = 0; i < shape.pp; ++i)
         out.push_back({forward, forward ? v : shape.vpp - 1 - v, static_cast<std::int32_t>(first + i)});
   }
   return out;
