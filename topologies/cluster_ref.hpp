@@ -10,7 +10,7 @@ struct ClusterRef {
   std::string node;    // catalog name or file
   std::string fabric;  // empty: the node's usual one
   int nodes = 0;
-  std::string inline_json;                       // the cluster object as it stood, for fields that only topologies reads
+  std::string inline_json;  // the cluster object as it stood, for fields that only topologies reads
   std::map<std::string, std::string> overrides;  // "nic.bandwidth" -> "x2", or a number with unit
   std::string where = "cluster";                 // file and field, for messages
 };

@@ -77,7 +77,8 @@ std::string device_of(const std::string& node) {
 Prepare step_simulator() {
   return [](const work::Scenario& scenario) -> core::Result<Run> {
     using Prepared = std::shared_ptr<const step::PreparedStep>;
-    auto prepared = reported<Prepared>([&] { return step::prepare_step(scenario, {.merge = step::MergeMode::kApproximate}); });
+    auto prepared =
+        reported<Prepared>([&] { return step::prepare_step(scenario, {.merge = step::MergeMode::kApproximate}); });
     if (!prepared) return prepared.error();
     return Run([held = *prepared](const device::Constants& constants) {
       return reported<step::StepResult>([&] { return step::run_step(*held, constants); });

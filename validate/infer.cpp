@@ -198,8 +198,8 @@ std::string infer_stack_name(const Row& row, const SourceRule& rule) {
   if (rule.stack == "llm-foundry" && (row.mp_mode == "PURE" || has(row.precision, "PURE"))) return "llm-foundry-pure";
   if (rule.stack == "torchtitan" && !switch_of(row, "torch_compile", true)) return "torchtitan-eager";
   // FlashAttention 2 or cuDNN 8 under Transformer Engine; MLPerf v4.0 brought cuDNN 9, NeMo containers later.
-  const bool before_fa3 = row.id.starts_with("mlperf-v3.") ||
-                          row.file == "nvidia_nemo_2407" || has(row.framework, "Release 23.");
+  const bool before_fa3 =
+      row.id.starts_with("mlperf-v3.") || row.file == "nvidia_nemo_2407" || has(row.framework, "Release 23.");
   if (rule.stack == "megatron-core" && before_fa3) return "megatron-core-2023";
   return std::string(rule.stack);
 }

@@ -130,7 +130,8 @@ topo::ClusterRef cluster_for(const Row& row, std::vector<std::string>& assumed) 
   const std::int64_t per_node = row.hardware.per_node.value_or(8), total = row.hardware.total.value_or(per_node);
   cluster.nodes = static_cast<int>((total + per_node - 1) / per_node);
   if (total < per_node)
-    cluster.inline_json = fmt::format(R"({{"node": {{"base": "{}", "per_node": {}}}, "nodes": 1}})", cluster.node, total);
+    cluster.inline_json =
+        fmt::format(R"({{"node": {{"base": "{}", "per_node": {}}}, "nodes": 1}})", cluster.node, total);
   if (row.hardware.scaleup_domain.value_or(0) == 72 && total > 72 && total % 64 == 0) {
     cluster.overrides["nvlink.domain"] = "16";
     assumed.emplace_back("64 GPUs of each NVL72 rack: jobs are placed in segments of 16 trays (Slurm --segment=16)");

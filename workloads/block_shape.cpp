@@ -80,8 +80,7 @@ Kernel gemm(const Dims& d, Dtype dtype, Pass pass, GemmShape g, const char* labe
   kernel.n = g.n;
   kernel.k = g.k;
   kernel.batch = g.batch;
-  kernel.accumulate_fp32 =
-      pass == Pass::kBackwardWeight && d.stack.main_grad_fp32 && d.stack.fused_grad_accumulation;
+  kernel.accumulate_fp32 = pass == Pass::kBackwardWeight && d.stack.main_grad_fp32 && d.stack.fused_grad_accumulation;
   kernel.flops = 2 * m * n * k * batch;
   kernel.bytes = batch * (in * (m * k + k * n) + (kernel.accumulate_fp32 ? 0 : d.element * m * n));
   kernel.label = label;

@@ -89,9 +89,11 @@ struct Stack {
   bool dp_bucketed = true;          // gradient buckets reduced as they become ready
   bool sac_per_op = false;          // selective recompute keeps every second matmul (TorchTitan)
   bool sac_cheap = false;  // selective recompute reruns norms and activations only (Megatron: layernorm, mlp_act)
-  bool recompute_early_stop = false;  // recomputation ends when the last saved tensor is there: fc2 is not run again (PyTorch >= 2.1)
+  bool recompute_early_stop =
+      false;  // recomputation ends when the last saved tensor is there: fc2 is not run again (PyTorch >= 2.1)
   bool cuda_graphs = false;
-  bool fused_grad_accumulation = true;  // the weight-gradient GEMM adds into the gradient buffer itself (Megatron since 2022)
+  bool fused_grad_accumulation =
+      true;                      // the weight-gradient GEMM adds into the gradient buffer itself (Megatron since 2022)
   bool launch_blocking = false;  // CUDA_LAUNCH_BLOCKING=1: the host waits for every kernel before it launches the next
   bool fused_cross_entropy = true;
   bool distributed_tail = true;               // grad-norm and found-inf all-reduce with host sync

@@ -24,7 +24,8 @@ struct Constant {
   std::string name;
   double value = 0;  // in force (fitted, or the prior where not fitted)
   double prior = 0;
-  bool held = false;  // step times do not identify it: a fit on them leaves it at its prior, an interval uses its spread
+  bool held =
+      false;      // step times do not identify it: a fit on them leaves it at its prior, an interval uses its spread
   double sd = 0;  // prior spread of log(value); 0: not fitted
   char level = 'D';
   std::string unit;

@@ -123,11 +123,13 @@ double gemm_bytes(const Kernel& k) {
   return static_cast<double>(k.batch) * (bytes(k.dtype) * dk * (dm + dn) + 2 * dm * dn);
 }
 
-// Tensor cores want rows that start on 16 bytes (cuBLAS guide, tensor core requirements). On 8 bytes a slower load path;
-// below, kernels without tensor cores: a quarter (fp16) or an eighth (bf16) of the tensor peak on A100's data sheet, 78
-// and 39 of 312 TFLOP/s.
+// Tensor cores want rows that start on 16 bytes (cuBLAS guide, tensor core requirements). On 8 bytes a slower load
+// path; below, kernels without tensor cores: a quarter (fp16) or an eighth (bf16) of the tensor peak on A100's data
+// sheet, 78 and 39 of 312 TFLOP/s.
 double alignment_share(const Kernel& k) {
-  const auto row_bytes = [&](std::int64_t n) { return static_cast<std::int64_t>(bytes(k.dtype) * static_cast<double>(n)); };
+  const auto row_bytes = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(bytes(k.dtype) * static_cast<double>(n));
+  };
   const std::int64_t worst = std::min((row_bytes(k.n) & -row_bytes(k.n)), (row_bytes(k.k) & -row_bytes(k.k)));
   if (worst >= 16 || k.n == 1) return 1;
   if (worst >= 8) return 0.7;

@@ -14,8 +14,8 @@ KernelList join(std::initializer_list<const KernelList*> lists) {
 
 // Until fc2: what an early stop still recomputes.
 KernelList forward_until_fc2(const work::Block& b) {
-  return join({&b.attention.pre, &b.attention.first_gemm, &b.attention.core, &b.attention.last_gemm, &b.attention.post, &b.mlp.pre,
-               &b.mlp.first_gemm, &b.mlp.core});
+  return join({&b.attention.pre, &b.attention.first_gemm, &b.attention.core, &b.attention.last_gemm, &b.attention.post,
+               &b.mlp.pre, &b.mlp.first_gemm, &b.mlp.core});
 }
 
 }  // namespace
@@ -61,10 +61,11 @@ void BlockOps::make_unsplit(Emitter& e, const KernelList& recompute_core) {
   const auto& m = b.mlp_backward;
   const auto& a = b.attention_backward;
   whole_forward_ = e.bundles.add("layer", {&forward});
-  whole_recompute_ = e.context.scenario->stack.recompute_early_stop ? e.bundles.add("layer again", {&until_fc2}) : whole_forward_;
+  whole_recompute_ =
+      e.context.scenario->stack.recompute_early_stop ? e.bundles.add("layer again", {&until_fc2}) : whole_forward_;
   whole_backward_ = e.bundles.add(
-      "layer bwd", {&m.post, &m.last_dgrad, &m.last_wgrad, &m.core, &m.first_dgrad, &m.first_wgrad, &m.pre, &a.post, &a.last_dgrad,
-                    &a.last_wgrad, &recompute_core, &a.core, &a.first_dgrad, &a.first_wgrad, &a.pre});
+      "layer bwd", {&m.post, &m.last_dgrad, &m.last_wgrad, &m.core, &m.first_dgrad, &m.first_wgrad, &m.pre, &a.post,
+                    &a.last_dgrad, &a.last_wgrad, &recompute_core, &a.core, &a.first_dgrad, &a.first_wgrad, &a.pre});
 }
 
 void BlockOps::make_exchanges(Emitter& e) {
@@ -75,10 +76,13 @@ void BlockOps::make_exchanges(Emitter& e) {
   scatter_ = e.comm(kind, 0, CollectiveOp::kReduceScatter, bytes, x.hold_tp, "tp reduce-scatter", Category::kTp);
   reduce_ = e.comm(kind, 0, CollectiveOp::kAllReduce, bytes, x.hold_tp, "tp all-reduce", Category::kTp);
   gather_overlapped_ = e.comm(kind, 0, CollectiveOp::kAllGather, bytes, 0, "tp all-gather", Category::kTp);
-  scatter_bulk_ = e.comm(kind, 0, CollectiveOp::kReduceScatter, bytes, x.hold_tp_overlap, "tp reduce-scatter", Category::kTp);
+  scatter_bulk_ =
+      e.comm(kind, 0, CollectiveOp::kReduceScatter, bytes, x.hold_tp_overlap, "tp reduce-scatter", Category::kTp);
   const double rest = 1.0 / x.tp_splits;
-  scatter_most_ = e.comm(kind, 0, CollectiveOp::kReduceScatter, bytes * (1 - rest), x.hold_tp_overlap, "tp reduce-scatter", Category::kTp);
-  scatter_rest_ = e.comm(kind, 0, CollectiveOp::kReduceScatter, bytes * rest, x.hold_tp_overlap, "tp reduce-scatter", Category::kTp);
+  scatter_most_ = e.comm(kind, 0, CollectiveOp::kReduceScatter, bytes * (1 - rest), x.hold_tp_overlap,
+                         "tp reduce-scatter", Category::kTp);
+  scatter_rest_ = e.comm(kind, 0, CollectiveOp::kReduceScatter, bytes * rest, x.hold_tp_overlap, "tp reduce-scatter",
+                         Category::kTp);
 }
 
 BlockOps::Half BlockOps::make_half(Emitter& e, const work::BlockHalf& half, const std::string& name) const {
@@ -98,8 +102,8 @@ BlockOps::Half BlockOps::make_half(Emitter& e, const work::BlockHalf& half, cons
   return out;
 }
 
-BlockOps::HalfBackward BlockOps::make_half_backward(Emitter& e, const work::BlockBackwardHalf& half, const KernelList& before_core,
-                                                    const std::string& name) const {
+BlockOps::HalfBackward BlockOps::make_half_backward(Emitter& e, const work::BlockBackwardHalf& half,
+                                                    const KernelList& before_core, const std::string& name) const {
   HalfBackward out;
   if (overlap_) {
     const double slow = e.context.tp_overlap_efficiency, last_chunk = 1.0 / e.context.plan->tp;

@@ -17,28 +17,38 @@ struct View {
 
 double& slot(Breakdown& b, Category c) {
   switch (c) {
-    case Category::kCompute: return b.compute;
-    case Category::kOptimizer: return b.optimizer;
-    case Category::kTp: return b.exposed_tp;
-    case Category::kCp: return b.exposed_cp;
-    case Category::kEp: return b.exposed_ep;
-    case Category::kPp: return b.exposed_pp;
-    case Category::kDp: return b.exposed_dp;
-    case Category::kData: return b.data;
-    default: return b.other;
+    case Category::kCompute:
+      return b.compute;
+    case Category::kOptimizer:
+      return b.optimizer;
+    case Category::kTp:
+      return b.exposed_tp;
+    case Category::kCp:
+      return b.exposed_cp;
+    case Category::kEp:
+      return b.exposed_ep;
+    case Category::kPp:
+      return b.exposed_pp;
+    case Category::kDp:
+      return b.exposed_dp;
+    case Category::kData:
+      return b.data;
+    default:
+      return b.other;
   }
 }
 
 // The gap [from, to) before an op, charged to the communication among its predecessors that ended last, then to that
 // communication's own predecessors for the time before it was posted.
-void charge_gap(const View& v, const System& s, const std::vector<std::vector<std::int32_t>>& before, std::size_t op, std::int64_t from,
-                std::int64_t to, Breakdown& b) {
+void charge_gap(const View& v, const System& s, const std::vector<std::vector<std::int32_t>>& before, std::size_t op,
+                std::int64_t from, std::int64_t to, Breakdown& b) {
   const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
   while (from < to) {
     std::int32_t blocker = -1;
     for (const auto p : before[op]) {
       const auto i = static_cast<std::size_t>(p);
-      if (v.program.ops[i].type == OpType::kComm && v.finish[i] > from && (blocker < 0 || v.finish[i] > v.finish[static_cast<std::size_t>(blocker)]))
+      if (v.program.ops[i].type == OpType::kComm && v.finish[i] > from &&
+          (blocker < 0 || v.finish[i] > v.finish[static_cast<std::size_t>(blocker)]))
         blocker = p;
     }
     if (blocker < 0) break;
@@ -70,7 +80,8 @@ Breakdown break_down(const System& system, const Timeline& t, int rank_class) {
   std::vector<std::vector<std::int32_t>> before(program.ops.size());
   for (std::size_t i = 0; i < program.ops.size(); ++i)
     for (auto k = program.successor_start[i]; k < program.successor_start[i + 1]; ++k)
-      before[static_cast<std::size_t>(program.successors[static_cast<std::size_t>(k)])].push_back(static_cast<std::int32_t>(i));
+      before[static_cast<std::size_t>(program.successors[static_cast<std::size_t>(k)])].push_back(
+          static_cast<std::int32_t>(i));
   Breakdown b;
   std::int64_t now = 0;
   std::size_t last_comm = program.ops.size();

@@ -5,7 +5,8 @@
 
 namespace twin::step {
 
-std::int32_t BundleMaker::add(const std::string& name, std::span<const KernelList* const> lists, double share, bool jitter) {
+std::int32_t BundleMaker::add(const std::string& name, std::span<const KernelList* const> lists, double share,
+                              bool jitter) {
   Bundle b;
   b.name = builder_.name(name);
   b.first_kernel = static_cast<std::int32_t>(program_.kernel_ns.size());
@@ -21,8 +22,9 @@ std::int32_t BundleMaker::add(const std::string& name, std::span<const KernelLis
         const int free = std::max(sms / 4, sms - held);
         const double hbm = std::max(0.25, 1.0 - timing_.overlap_hbm_share * held / kHoldUnitSms);
         const double slowdown = data ? timing_.slowdown_data : timing_.slowdown_tp;
-        const double t = device::seconds(kernel, timing_.device, level == 0 ? sms : free, hbm) * timing_.multiplier * share +
-                         timing_.blocking_s * kernel.launches;
+        const double t =
+            device::seconds(kernel, timing_.device, level == 0 ? sms : free, hbm) * timing_.multiplier * share +
+            timing_.blocking_s * kernel.launches;
         if (level == 0) t0 = t;
         total[static_cast<std::size_t>(level)] += level == 0 ? t : std::max(t, t0) * (1 + slowdown);
       }

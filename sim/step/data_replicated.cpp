@@ -8,14 +8,15 @@ namespace {
 using fabric::CollectiveOp;
 
 struct Bucket {
-  int first_unit = 0, last_unit = 0;  // inclusive, forward order
+  int first_unit = 0, last_unit = 0;      // inclusive, forward order
   std::int32_t gather = -1, reduce = -1;  // comm templates
   std::int32_t gather_op = -1;
 };
 
 class Replicated final : public DataParallel {
  public:
-  Replicated(const ProgramContext& context, Emitter& e, std::vector<Unit> units) : c_(context), units_(std::move(units)) {
+  Replicated(const ProgramContext& context, Emitter& e, std::vector<Unit> units)
+      : c_(context), units_(std::move(units)) {
     const auto& s = *c_.scenario;
     shards_ = c_.plan->shard != work::Shard::kDdp;
     every_micro_batch_ = c_.plan->shard == work::Shard::kZero2;
@@ -45,7 +46,8 @@ class Replicated final : public DataParallel {
 
   void finish_gradients(Emitter& e) override {
     if (!overlap_grad_)
-      for (auto b = buckets_.rbegin(); b != buckets_.rend(); ++b) last_reduce_ = e.communicate(Stream::kDpGrad, b->reduce, {e.last_compute()});
+      for (auto b = buckets_.rbegin(); b != buckets_.rend(); ++b)
+        last_reduce_ = e.communicate(Stream::kDpGrad, b->reduce, {e.last_compute()});
     e.wait_for(last_reduce_);
   }
 
@@ -67,7 +69,8 @@ class Replicated final : public DataParallel {
     const double limit = one ? 1e30 : std::max(s.stack.bucket_parameters, 1e6 * c_.plan->data_ranks());
     double filled = 0;
     for (int u = static_cast<int>(units_.size()) - 1; u >= 0; --u) {
-      const bool new_stage = !buckets_.empty() && units_[idx(u)].virtual_stage != units_[idx(buckets_.back().first_unit)].virtual_stage;
+      const bool new_stage =
+          !buckets_.empty() && units_[idx(u)].virtual_stage != units_[idx(buckets_.back().first_unit)].virtual_stage;
       if (buckets_.empty() || filled >= limit || (new_stage && !one)) {
         buckets_.push_back({.first_unit = u, .last_unit = u});
         filled = 0;
@@ -86,9 +89,12 @@ class Replicated final : public DataParallel {
       parameters += units_[idx(u)].parameters * parameter_wire_bytes(*c_.scenario, units_[idx(u)]);
     }
     const std::uint8_t hold = c_.hold_data;
-    b.reduce = shards_ ? e.comm(c_.kinds.data, 0, CollectiveOp::kReduceScatter, gradients, hold, "dp reduce-scatter", Category::kDp)
-                       : e.comm(c_.kinds.data, 0, CollectiveOp::kAllReduce, gradients, hold, "dp all-reduce", Category::kDp);
-    if (shards_) b.gather = e.comm(c_.kinds.data, 0, CollectiveOp::kAllGather, parameters, hold, "dp all-gather", Category::kDp);
+    b.reduce =
+        shards_ ? e.comm(c_.kinds.data, 0, CollectiveOp::kReduceScatter, gradients, hold, "dp reduce-scatter",
+                         Category::kDp)
+                : e.comm(c_.kinds.data, 0, CollectiveOp::kAllReduce, gradients, hold, "dp all-reduce", Category::kDp);
+    if (shards_)
+      b.gather = e.comm(c_.kinds.data, 0, CollectiveOp::kAllGather, parameters, hold, "dp all-gather", Category::kDp);
   }
 
   void issue_gather(Emitter& e, std::size_t b, std::vector<std::int32_t> after) {
@@ -111,7 +117,8 @@ class Replicated final : public DataParallel {
 
 }  // namespace
 
-std::unique_ptr<DataParallel> make_replicated(const ProgramContext& context, Emitter& emitter, std::vector<Unit> units) {
+std::unique_ptr<DataParallel> make_replicated(const ProgramContext& context, Emitter& emitter,
+                                              std::vector<Unit> units) {
   return std::make_unique<Replicated>(context, emitter, std::move(units));
 }
 

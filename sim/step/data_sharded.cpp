@@ -1,8 +1,8 @@
 // zero-3, fsdp, fsdp2: parameters live in shards and are gathered per unit. See data_parallel.hpp.
-//   FSDP1: `limit_all_gathers` lets two gathers run ahead of the unit in use; backward prefetches the next unit before the
-//   current one's compute; the root (embedding, head) stays gathered from forward to backward.
-//   FSDP2: the same look-ahead by two buffers, copy-out kernels on the compute stream, last block kept for backward.
-//   grad-op: parameters are gathered once (per micro batch without pipeline) and kept for backward.
+//   FSDP1: `limit_all_gathers` lets two gathers run ahead of the unit in use; backward prefetches the next unit before
+//   the current one's compute; the root (embedding, head) stays gathered from forward to backward. FSDP2: the same
+//   look-ahead by two buffers, copy-out kernels on the compute stream, last block kept for backward. grad-op:
+//   parameters are gathered once (per micro batch without pipeline) and kept for backward.
 #include "sim/step/data_parallel.hpp"
 
 namespace twin::step {
@@ -40,7 +40,8 @@ class Sharded final : public DataParallel {
       e.wait_for(take(unit));
     }
     const int next = unit - 1;
-    if (next >= 0 && units_[idx(next)].virtual_stage == units_[idx(unit)].virtual_stage && gathered_backward(next)) gather(e, next);
+    if (next >= 0 && units_[idx(next)].virtual_stage == units_[idx(unit)].virtual_stage && gathered_backward(next))
+      gather(e, next);
     if (gathered_backward(unit)) copy_out(e, unit);
   }
 
@@ -48,7 +49,8 @@ class Sharded final : public DataParallel {
     used_.push_back(e.last_compute());
     const auto& o = ops_[idx(unit)];
     if (o.reduce >= 0) last_reduce_ = e.communicate(Stream::kDpParam, o.reduce, {e.last_compute()});
-    if (o.replicate >= 0) last_replicate_ = e.communicate(Stream::kDpGrad, o.replicate, {o.reduce >= 0 ? last_reduce_ : e.last_compute()});
+    if (o.replicate >= 0)
+      last_replicate_ = e.communicate(Stream::kDpGrad, o.replicate, {o.reduce >= 0 ? last_reduce_ : e.last_compute()});
   }
 
   void finish_gradients(Emitter& e) override {
@@ -56,7 +58,9 @@ class Sharded final : public DataParallel {
     e.wait_for(last_replicate_);
   }
 
-  bool gathers_in(const Pass& p) const override { return p.forward && (reshard_ || c_.plan->pp == 1 || p.micro_batch == 0); }
+  bool gathers_in(const Pass& p) const override {
+    return p.forward && (reshard_ || c_.plan->pp == 1 || p.micro_batch == 0);
+  }
   bool reduces_in(const Pass& p) const override { return !p.forward; }
 
  private:
@@ -68,11 +72,14 @@ class Sharded final : public DataParallel {
   void make_templates(Emitter& e, std::size_t u) {
     const auto& s = *c_.scenario;
     const Unit& unit = units_[u];
-    const double parameters = unit.parameters * parameter_wire_bytes(s, unit), gradients = unit.parameters * gradient_wire_bytes(s);
+    const double parameters = unit.parameters * parameter_wire_bytes(s, unit),
+                 gradients = unit.parameters * gradient_wire_bytes(s);
     auto& o = ops_[u];
     if (c_.kinds.data >= 0) {
-      o.gather = e.comm(c_.kinds.data, 0, CollectiveOp::kAllGather, parameters, c_.hold_data, "fsdp all-gather", Category::kDp);
-      o.reduce = e.comm(c_.kinds.data, 0, CollectiveOp::kReduceScatter, gradients, c_.hold_data, "fsdp reduce-scatter", Category::kDp);
+      o.gather = e.comm(c_.kinds.data, 0, CollectiveOp::kAllGather, parameters, c_.hold_data, "fsdp all-gather",
+                        Category::kDp);
+      o.reduce = e.comm(c_.kinds.data, 0, CollectiveOp::kReduceScatter, gradients, c_.hold_data, "fsdp reduce-scatter",
+                        Category::kDp);
     }
     if (c_.kinds.replica >= 0)
       o.replicate = e.comm(c_.kinds.replica, 0, CollectiveOp::kAllReduce, gradients / c_.plan->shard_size, c_.hold_data,

@@ -5,7 +5,8 @@
 
 namespace twin::step {
 
-Emitter::Emitter(Program& p, const ProgramContext& c) : program(p), context(c), builder(p), bundles(p, builder, c.timing) {}
+Emitter::Emitter(Program& p, const ProgramContext& c)
+    : program(p), context(c), builder(p), bundles(p, builder, c.timing) {}
 
 std::int32_t Emitter::compute(std::int32_t bundle, Category category, std::int64_t host_lead_ns) {
   TWIN_CHECK(bundle >= 0);
@@ -42,8 +43,8 @@ std::int32_t Emitter::communicate(Stream stream, std::int32_t comm_index, std::v
   return builder.add(op, dependencies);
 }
 
-std::int32_t Emitter::comm(int kind, int role, fabric::CollectiveOp op, double bytes, std::uint8_t hold, const std::string& name,
-                           Category category) {
+std::int32_t Emitter::comm(int kind, int role, fabric::CollectiveOp op, double bytes, std::uint8_t hold,
+                           const std::string& name, Category category) {
   if (kind < 0) return -1;
   CommTemplate t;
   t.kind = static_cast<std::uint8_t>(kind);

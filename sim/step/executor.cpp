@@ -67,9 +67,8 @@ void Engine::set_up_groups() {
   std::vector<std::int32_t> users(s_.links(), 0);
   for (const auto l : s_.load_link) ++users[static_cast<std::size_t>(l)];
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    groups_[g].apart =
-        std::all_of(s_.load_link.begin() + s_.load_start[g], s_.load_link.begin() + s_.load_start[g + 1],
-                    [&](std::int32_t l) { return users[static_cast<std::size_t>(l)] == 1; });
+    groups_[g].apart = std::all_of(s_.load_link.begin() + s_.load_start[g], s_.load_link.begin() + s_.load_start[g + 1],
+                                   [&](std::int32_t l) { return users[static_cast<std::size_t>(l)] == 1; });
     const auto base = s_.membership_of_kind[static_cast<std::size_t>(s_.group_kind[g])];
     for (auto i = s_.slot_start[g]; i < s_.slot_start[g + 1]; ++i) {
       const auto& slot = s_.slots[static_cast<std::size_t>(i)];

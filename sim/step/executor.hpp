@@ -1,10 +1,10 @@
 // Executes a System: event loop over op completions, communicator arrivals and fluid ends; deterministic to the bit.
 //
-// Rules. Compute op: done when work/rate has passed; its rate changes when posted communication kernels on the rank hold
-// other SMs. Communication: posted when stream, dependencies and host allow; the group's instance starts when all slots have
-// posted, then waits latency + expected-maximum of the members' jitter, then is a fluid activity until its bytes are moved.
-// All events of one time stamp are handled, then the touched fluid component is solved once.
-// Instances of one group are matched in order of posting per slot (as NCCL does); a mismatch of op or bytes is a deadlock.
+// Rules. Compute op: done when work/rate has passed; its rate changes when posted communication kernels on the rank
+// hold other SMs. Communication: posted when stream, dependencies and host allow; the group's instance starts when all
+// slots have posted, then waits latency + expected-maximum of the members' jitter, then is a fluid activity until its
+// bytes are moved. All events of one time stamp are handled, then the touched fluid component is solved once. Instances
+// of one group are matched in order of posting per slot (as NCCL does); a mismatch of op or bytes is a deadlock.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -16,8 +16,8 @@
 
 namespace twin::step {
 
-struct CommCost {           // resolved cost of a comm template on a geometry
-  std::int64_t bytes = 0;   // on the busiest link
+struct CommCost {          // resolved cost of a comm template on a geometry
+  std::int64_t bytes = 0;  // on the busiest link
   std::int64_t latency_ns = 0;
   std::int64_t rate_cap = 0;
 };
@@ -25,11 +25,11 @@ struct CommCost {           // resolved cost of a comm template on a geometry
 using CommCostFn = std::function<CommCost(std::int32_t program, std::int32_t comm, std::int32_t geometry)>;
 
 struct ExecOptions {
-  bool record = true;             // keep start and end per op and rank (or class)
-  bool jitter = true;             // expected maxima at joins
-  double persistent_sigma = 0;    // relative spread of rank speed, for the expected maxima (fixed-point inside)
-  bool check_max_min = false;     // assert the defining property at every solve (tests)
-  bool sample = false;            // --jitter sample: draw noise per rank instead of expected maxima (needs explicit system)
+  bool record = true;           // keep start and end per op and rank (or class)
+  bool jitter = true;           // expected maxima at joins
+  double persistent_sigma = 0;  // relative spread of rank speed, for the expected maxima (fixed-point inside)
+  bool check_max_min = false;   // assert the defining property at every solve (tests)
+  bool sample = false;  // --jitter sample: draw noise per rank instead of expected maxima (needs explicit system)
   std::uint64_t seed = 1;
 };
 
@@ -39,13 +39,15 @@ struct ExecStats {
 };
 
 struct Timeline {
-  core::Time end;                                // last op of the last rank
-  std::vector<std::int64_t> op_offset;           // [rank] -> first op in the columns below
-  std::vector<std::int64_t> posted, start, finish;  // ns; posted: stream and dependencies free; start: communication: members complete (bytes may move)
-  std::vector<std::int64_t> rank_end;            // ns
+  core::Time end;                       // last op of the last rank
+  std::vector<std::int64_t> op_offset;  // [rank] -> first op in the columns below
+  std::vector<std::int64_t> posted, start,
+      finish;  // ns; posted: stream and dependencies free; start: communication: members complete (bytes may move)
+  std::vector<std::int64_t> rank_end;                 // ns
   std::vector<std::int64_t> rank_white, rank_spread;  // the two parts of it: ns^2, and 2^-20 ns that add linearly
-  std::vector<std::int64_t> rank_variance;       // ns^2 of jitter left at the end, for the interval
-  std::vector<std::int64_t> link_busy_bytes;     // per link: bytes carried by one link of the class (2^20 per byte not applied; bytes)
+  std::vector<std::int64_t> rank_variance;            // ns^2 of jitter left at the end, for the interval
+  std::vector<std::int64_t>
+      link_busy_bytes;  // per link: bytes carried by one link of the class (2^20 per byte not applied; bytes)
   ExecStats stats;
 };
 

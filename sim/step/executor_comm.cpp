@@ -106,9 +106,10 @@ std::int64_t Engine::join_delay(std::int32_t g, std::int64_t latest) {
   return joined.delay;
 }
 
-// Only exchanges that compute stands still for (tensor parallel, control) bring their members back together. Data-parallel
-// traffic runs beside compute: it waits for the latest, the others' lateness stays with them. Messages of a pipeline are
-// charged none (start_instance): their slack absorbs it, and a pass can then be merged exactly (merge.hpp).
+// Only exchanges that compute stands still for (tensor parallel, control) bring their members back together.
+// Data-parallel traffic runs beside compute: it waits for the latest, the others' lateness stays with them. Messages of
+// a pipeline are charged none (start_instance): their slack absorbs it, and a pass can then be merged exactly
+// (merge.hpp).
 void Engine::plan_resets(std::int32_t g, const Join& joined) {
   for (auto i = s_.slot_start[at(g)]; i < s_.slot_start[at(g) + 1]; ++i) {
     const auto& slot = s_.slots[at(i)];

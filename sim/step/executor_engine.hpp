@@ -10,7 +10,8 @@
 //   A slot's posts are matched in the order in which they are posted; ops of one kind on several streams of a rank must
 //   be ordered by dependencies, or their matching depends on timing.
 // - SMs are held from posting to end, levels above kMaxBundleLevels - 1 count as that. Only Stream::kCompute is slowed.
-// - Jitter: each rank keeps its total lateness since the start and, per communicator kind, the total at the last join of
+// - Jitter: each rank keeps its total lateness since the start and, per communicator kind, the total at the last join
+// of
 //   that kind; a join sees the difference. Members of a collective take over the join's lateness, except on DP streams,
 //   where nobody's compute waits; messages are charged none (executor_comm.cpp says why).
 #pragma once

@@ -96,13 +96,15 @@ void Engine::op_finished(std::int32_t r, std::int32_t op) {
   --unfinished_;
   if (row.restarts >= 0) sync_time_[static_cast<std::size_t>(x.first_sync + row.restarts)] = now_;
   if (row.type == OpType::kCompute && jitter_) {
-    const auto bundle_of = [&x](const OpTable& o) -> const Bundle& { return x.table->program->bundles[static_cast<std::size_t>(o.body)]; };
+    const auto bundle_of = [&x](const OpTable& o) -> const Bundle& {
+      return x.table->program->bundles[static_cast<std::size_t>(o.body)];
+    };
     const auto late = scaled(r, op, x.table->program->bundles[static_cast<std::size_t>(row.body)]);
     x.variance += late.variance_ns2;
     x.spread += persistent_sigma_q20_ * late.spread_work_ns + bundle_of(row).spread_q20;
     if (const auto kind = bundle_of(row).joins_kind; kind >= 0)
-      seen_[static_cast<std::size_t>(std::int64_t{r} * s_.memberships + s_.membership_of_kind[static_cast<std::size_t>(kind)])] = {
-          x.variance, x.spread};
+      seen_[static_cast<std::size_t>(std::int64_t{r} * s_.memberships +
+                                     s_.membership_of_kind[static_cast<std::size_t>(kind)])] = {x.variance, x.spread};
   }
   finished_.push_back({r, op});
 }

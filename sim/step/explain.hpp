@@ -8,7 +8,9 @@
 
 namespace twin::step {
 
-std::vector<std::pair<std::string, std::string>> explain_constants(const device::Constants& constants, const work::Scenario& scenario,
-                                                                   const device::Spec& spec, const ProgramContext& context);
+std::vector<std::pair<std::string, std::string>> explain_constants(const device::Constants& constants,
+                                                                   const work::Scenario& scenario,
+                                                                   const device::Spec& spec,
+                                                                   const ProgramContext& context);
 
 }  // namespace twin::step

@@ -37,8 +37,10 @@ void fill_interval(const work::Scenario& s, const device::Spec& spec, const Time
   const std::string key = device::accelerator_key(spec);
   const std::string stack = s.stack.calibration.empty() ? s.stack.name : s.stack.calibration;
   double half = widths.unseen;
-  if (widths.pairs.count(key + "/" + stack) > 0) half = widths.seen;
-  else if (widths.accelerators.count(key) > 0) half = widths.accelerator;
+  if (widths.pairs.count(key + "/" + stack) > 0)
+    half = widths.seen;
+  else if (widths.accelerators.count(key) > 0)
+    half = widths.accelerator;
   double left = 0;
   for (const auto v : timeline.rank_variance) left = std::max(left, static_cast<double>(v));
   const double jitter = r.step_time_s > 0 ? 1.645 * std::sqrt(left) * 1e-9 / r.step_time_s : 0;

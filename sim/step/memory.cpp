@@ -15,7 +15,8 @@ struct StageParameters {
   bool embedding = false, head = false;
 };
 
-StageParameters count_parameters(const work::Scenario& s, const Plan& plan, const work::Block& block, const work::Ends& ends, int stage) {
+StageParameters count_parameters(const work::Scenario& s, const Plan& plan, const work::Block& block,
+                                 const work::Ends& ends, int stage) {
   StageParameters p;
   for (int v = 0; v < plan.vpp; ++v) {
     const int chunk = stage + plan.pp * v;
@@ -27,7 +28,8 @@ StageParameters count_parameters(const work::Scenario& s, const Plan& plan, cons
   p.all = p.layers * p.layer;
   p.largest_unit = p.layers > 0 ? p.layer : 0;
   double ends_parameters = p.embedding ? ends.embedding_parameters : 0;
-  if (p.head) ends_parameters += ends.head_parameters - (s.model.tied_embeddings && p.embedding ? ends.table_parameters : 0);
+  if (p.head)
+    ends_parameters += ends.head_parameters - (s.model.tied_embeddings && p.embedding ? ends.table_parameters : 0);
   p.all += ends_parameters;
   p.largest_unit = std::max(p.largest_unit, ends_parameters);
   return p;
@@ -35,9 +37,9 @@ StageParameters count_parameters(const work::Scenario& s, const Plan& plan, cons
 
 bool fp8(work::Precision p) { return p >= work::Precision::kFp8; }
 
-// Bytes that a layer's parameter takes: 16-bit (or fp32) with fp8 copies for its GEMMs cached over the micro batches, or
-// fp8 alone where the parameters themselves are fp8 (fp8_param_gather). A second fp8 copy, transposed or scaled along
-// the other axis, serves the backward pass, except where the matrix units take either orientation.
+// Bytes that a layer's parameter takes: 16-bit (or fp32) with fp8 copies for its GEMMs cached over the micro batches,
+// or fp8 alone where the parameters themselves are fp8 (fp8_param_gather). A second fp8 copy, transposed or scaled
+// along the other axis, serves the backward pass, except where the matrix units take either orientation.
 double layer_parameter_bytes(const work::Scenario& s, const Plan& plan, bool fp8_second_copy) {
   const double stored = s.stack.params_fp32 ? 4 : 2, copies = fp8_second_copy ? 2 : 1;
   if (!fp8(s.precision) || plan.gathers_parameters()) return stored;
@@ -45,7 +47,8 @@ double layer_parameter_bytes(const work::Scenario& s, const Plan& plan, bool fp8
   return stored + (plan.accumulation > 1 ? copies : 0);
 }
 
-void add_states(const work::Scenario& s, const Plan& plan, const StageParameters& p, bool fp8_second_copy, StageMemory& m) {
+void add_states(const work::Scenario& s, const Plan& plan, const StageParameters& p, bool fp8_second_copy,
+                StageMemory& m) {
   const double shard = p.all / plan.shard_size;
   const double grad_bytes = s.stack.main_grad_fp32 ? 4 : s.stack.params_fp32 && plan.fsdp() ? 4 : 2;
   const double optimizer_bytes = s.stack.params_fp32 ? 8 : 12;
@@ -58,34 +61,43 @@ void add_states(const work::Scenario& s, const Plan& plan, const StageParameters
     m.gradients = grad_bytes * shard;
     if (plan.shard_size > 1) m.communication += (s.stack.grad_reduce_fp32 ? 4 : 2) * p.largest_unit;
   } else {
-    m.parameters = stored * (p.all - p.layers * p.layer) + layer_parameter_bytes(s, plan, fp8_second_copy) * p.layers * p.layer;
+    m.parameters =
+        stored * (p.all - p.layers * p.layer) + layer_parameter_bytes(s, plan, fp8_second_copy) * p.layers * p.layer;
     m.gradients = grad_bytes * (plan.shard == Shard::kZero2 ? shard : p.all);
-    // DeepSpeed's BF16Optimizer keeps the 16-bit gradients that it adds into the fp32 ones; Megatron frees each at once.
-    if (s.stack.main_grad_fp32 && !s.stack.fused_grad_accumulation && plan.shard != Shard::kDdp) m.gradients += 2 * p.all;
+    // DeepSpeed's BF16Optimizer keeps the 16-bit gradients that it adds into the fp32 ones; Megatron frees each at
+    // once.
+    if (s.stack.main_grad_fp32 && !s.stack.fused_grad_accumulation && plan.shard != Shard::kDdp)
+      m.gradients += 2 * p.all;
   }
 }
 
 double saved_per_layer(const work::Scenario& s, const work::Block& b) {
   switch (s.recompute) {
-    case Recompute::kNone: return static_cast<double>(b.saved_bytes_none);
-    case Recompute::kSelective: return static_cast<double>(b.saved_bytes_selective);
-    case Recompute::kFull: return static_cast<double>(b.saved_bytes_full);
+    case Recompute::kNone:
+      return static_cast<double>(b.saved_bytes_none);
+    case Recompute::kSelective:
+      return static_cast<double>(b.saved_bytes_selective);
+    case Recompute::kFull:
+      return static_cast<double>(b.saved_bytes_full);
   }
   return 0;
 }
 
-// Bytes that one micro batch of a chunk keeps from forward to backward, and how many of them belong to the model's ends.
+// Bytes that one micro batch of a chunk keeps from forward to backward, and how many of them belong to the model's
+// ends.
 struct ChunkSaved {
   double all = 0, ends = 0;
 };
 
-ChunkSaved saved_per_chunk(const work::Scenario& s, const Plan& plan, const work::Block& b, const work::Ends& e, int chunk) {
+ChunkSaved saved_per_chunk(const work::Scenario& s, const Plan& plan, const work::Block& b, const work::Ends& e,
+                           int chunk) {
   const int layers = plan.layout[static_cast<std::size_t>(chunk)];
   double bytes = layers * saved_per_layer(s, b);
   if (s.recompute == Recompute::kFull) {
     if (s.recompute_method == "block" && s.recompute_layers > 0) {
       const int again = std::min(layers, s.recompute_layers);
-      bytes = again * static_cast<double>(b.saved_bytes_full) + (layers - again) * static_cast<double>(b.saved_bytes_none);
+      bytes =
+          again * static_cast<double>(b.saved_bytes_full) + (layers - again) * static_cast<double>(b.saved_bytes_none);
     } else if (s.recompute_layers > 1) {
       bytes = std::ceil(layers / static_cast<double>(s.recompute_layers)) * static_cast<double>(b.saved_bytes_full);
     }
@@ -101,8 +113,8 @@ bool placeholders(const work::Scenario& s, const Plan& plan) {
   return work::fused_qkv(s.stack) && s.stack.fused_grad_accumulation && !plan.fsdp();
 }
 
-void add_working(const work::Scenario& s, const Plan& plan, const work::Block& b, const work::Ends& e, const StageParameters& p,
-                 StageMemory& m) {
+void add_working(const work::Scenario& s, const Plan& plan, const work::Block& b, const work::Ends& e,
+                 const StageParameters& p, StageMemory& m) {
   double layer = static_cast<double>(b.working_bytes);
   if (s.recompute == Recompute::kFull) {
     const double unit = s.recompute_method == "uniform" && s.recompute_layers > 1 ? s.recompute_layers : 1;
@@ -118,8 +130,8 @@ void add_working(const work::Scenario& s, const Plan& plan, const work::Block& b
 
 }  // namespace
 
-StageMemory stage_memory(const work::Scenario& s, const Plan& plan, const work::Block& b, const work::Ends& e, int stage,
-                         bool fp8_second_copy) {
+StageMemory stage_memory(const work::Scenario& s, const Plan& plan, const work::Block& b, const work::Ends& e,
+                         int stage, bool fp8_second_copy) {
   StageMemory m;
   const StageParameters p = count_parameters(s, plan, b, e, stage);
   add_states(s, plan, p, fp8_second_copy, m);
@@ -129,7 +141,8 @@ StageMemory stage_memory(const work::Scenario& s, const Plan& plan, const work::
     saved.push_back(saved_per_chunk(s, plan, b, e, stage + plan.pp * v));
     weight.push_back(saved.back().all);
   }
-  const auto passes = make_schedule(plan.schedule, {.pp = plan.pp, .vpp = plan.vpp, .micro_batches = plan.accumulation}, stage);
+  const auto passes =
+      make_schedule(plan.schedule, {.pp = plan.pp, .vpp = plan.vpp, .micro_batches = plan.accumulation}, stage);
   const InFlight peak = peak_in_flight(passes, weight);
   for (std::size_t v = 0; v < weight.size(); ++v) {
     const auto alive = static_cast<double>(peak.per_virtual_stage[v]);
@@ -161,8 +174,10 @@ MemoryReport measure(const work::Scenario& s, const Plan& plan, const device::Sp
   }
   r.peak_bytes = worst.total();
   r.fits = r.peak_bytes <= r.capacity_bytes;
-  r.by_category = {{"parameters", worst.parameters}, {"gradients", worst.gradients},     {"optimizer", worst.optimizer},
-                   {"activations", worst.activations}, {"logits", worst.ends}, {"working", worst.working}, {"communication", worst.communication}};
+  r.by_category = {
+      {"parameters", worst.parameters},      {"gradients", worst.gradients}, {"optimizer", worst.optimizer},
+      {"activations", worst.activations},    {"logits", worst.ends},         {"working", worst.working},
+      {"communication", worst.communication}};
   return r;
 }
 
@@ -178,20 +193,25 @@ std::vector<Remedy> remedies(const work::Scenario& s, const Plan& plan, int scal
     change(r.scenario);
     out.push_back(std::move(r));
   };
-  if (s.recompute == Recompute::kNone) add("recompute \"selective\"", [](auto& x) { x.recompute = Recompute::kSelective; });
+  if (s.recompute == Recompute::kNone)
+    add("recompute \"selective\"", [](auto& x) { x.recompute = Recompute::kSelective; });
   if (plan.shard == Shard::kDdp) add("shard \"zero-1\"", [](auto& x) { x.parallel.shard = Shard::kZero1; });
   if (s.batch.micro > 1) add("micro batch 1", [](auto& x) { x.batch.micro = 1; });
   if (s.recompute != Recompute::kFull) add("recompute \"full\"", [](auto& x) { x.recompute = Recompute::kFull; });
-  if (!plan.fsdp() && plan.data_ranks() > 1) add("shard \"fsdp2-full\"", [](auto& x) { x.parallel.shard = Shard::kFsdp2Full; });
+  if (!plan.fsdp() && plan.data_ranks() > 1)
+    add("shard \"fsdp2-full\"", [](auto& x) { x.parallel.shard = Shard::kFsdp2Full; });
   if (plan.tp * 2 <= scaleup && plan.dp % 2 == 0 && s.model.heads % (plan.tp * 2) == 0)
     add(fmt::format("tp {}", plan.tp * 2), [&](auto& x) { x.parallel.tp *= 2, x.parallel.dp = 0; });
-  if (plan.dp % 2 == 0) add(fmt::format("pp {}", plan.pp * 2), [&](auto& x) { x.parallel.pp *= 2, x.parallel.dp = 0, x.parallel.layout.clear(); });
+  if (plan.dp % 2 == 0)
+    add(fmt::format("pp {}", plan.pp * 2),
+        [&](auto& x) { x.parallel.pp *= 2, x.parallel.dp = 0, x.parallel.layout.clear(); });
   return out;
 }
 
-std::string advise(const work::Scenario& s, const Plan& plan, const device::Spec& spec, int devices, int scaleup, const MemoryReport& r) {
-  std::string text = fmt::format("needs {:.1f} GB, {} can hold {:.1f} GB: {:.1f} GB too much", r.peak_bytes * 1e-9, spec.name,
-                                 r.capacity_bytes * 1e-9, (r.peak_bytes - r.capacity_bytes) * 1e-9);
+std::string advise(const work::Scenario& s, const Plan& plan, const device::Spec& spec, int devices, int scaleup,
+                   const MemoryReport& r) {
+  std::string text = fmt::format("needs {:.1f} GB, {} can hold {:.1f} GB: {:.1f} GB too much", r.peak_bytes * 1e-9,
+                                 spec.name, r.capacity_bytes * 1e-9, (r.peak_bytes - r.capacity_bytes) * 1e-9);
   const auto works = [&](const work::Scenario& x) {
     const auto p = make_plan(x, devices, scaleup);
     return p && measure(x, *p, spec).fits;
@@ -209,7 +229,9 @@ std::string advise(const work::Scenario& s, const Plan& plan, const device::Spec
         break;
       }
   }
-  if (found.empty()) return text + "; neither recompute, sharding, nor twice the tp or pp alone or in pairs makes it fit: use more devices";
+  if (found.empty())
+    return text +
+           "; neither recompute, sharding, nor twice the tp or pp alone or in pairs makes it fit: use more devices";
   text += "; it fits with " + found.front();
   for (std::size_t i = 1; i < found.size() && i < 4; ++i) text += ", or " + found[i];
   return text;
@@ -217,7 +239,8 @@ std::string advise(const work::Scenario& s, const Plan& plan, const device::Spec
 
 }  // namespace
 
-MemoryReport report_memory(const work::Scenario& s, const Plan& plan, const device::Spec& spec, int devices, int scaleup) {
+MemoryReport report_memory(const work::Scenario& s, const Plan& plan, const device::Spec& spec, int devices,
+                           int scaleup) {
   MemoryReport r = measure(s, plan, spec);
   if (!r.fits) r.advice = advise(s, plan, spec, devices, scaleup, r);
   return r;

@@ -25,8 +25,9 @@ std::map<std::pair<int, int>, Span> lifetimes(const Program& program, const Time
 }  // namespace
 
 std::vector<std::vector<std::pair<std::int64_t, double>>> memory_samples(const work::Scenario& s, const Plan& plan,
-                                                                        const work::Block& block, const work::Ends& ends,
-                                                                        const System& system, const Timeline& timeline) {
+                                                                         const work::Block& block,
+                                                                         const work::Ends& ends, const System& system,
+                                                                         const Timeline& timeline) {
   std::vector<std::vector<std::pair<std::int64_t, double>>> out;
   for (std::size_t r = 0; r < system.ranks(); ++r) {
     const int stage = system.program[r];

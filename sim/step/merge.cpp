@@ -32,7 +32,8 @@ Footprint footprint(const System& s, std::int32_t group) {
 bool separable(const System& s, const Kinds& kinds, const Plan& plan, int stage, bool messages_apart, Footprint& tp) {
   for (std::size_t r = 0; r < s.ranks(); ++r) {
     if (s.program[r] != stage) continue;
-    if (s.speed[r] != 1 << 20) return false;  // a slower rank stretches each op, not its exchanges, and rounds each by itself
+    if (s.speed[r] != 1 << 20)
+      return false;  // a slower rank stretches each op, not its exchanges, and rounds each by itself
     if (plan.tp == 1) continue;
     const auto g = group_of(s, r, kinds.tp, 0);
     const auto gi = static_cast<std::size_t>(g);
@@ -45,14 +46,16 @@ bool separable(const System& s, const Kinds& kinds, const Plan& plan, int stage,
     for (const int kind : {kinds.forward, kinds.backward})
       for (int role = 0; kind >= 0 && role < 2; ++role) {
         const auto m = group_of(s, r, kind, role);
-        if (m >= 0 && s.geometries[static_cast<std::size_t>(s.group_geometry[static_cast<std::size_t>(m)])].domains < 2) return false;
+        if (m >= 0 && s.geometries[static_cast<std::size_t>(s.group_geometry[static_cast<std::size_t>(m)])].domains < 2)
+          return false;
       }
   }
   return true;
 }
 
 // One class of tp ranks with its own links.
-System lonely(const System& s, const Kinds& kinds, const Plan& plan, const Footprint& tp, const std::vector<Program>& programs) {
+System lonely(const System& s, const Kinds& kinds, const Plan& plan, const Footprint& tp,
+              const std::vector<Program>& programs) {
   System out;
   out.program = {0};
   out.speed = {1 << 20};
@@ -82,7 +85,8 @@ System lonely(const System& s, const Kinds& kinds, const Plan& plan, const Footp
 
 }  // namespace
 
-MergeFn make_merge(const System& system, const Kinds& kinds, const Plan& plan, int stage, bool messages_apart, const ExecOptions& options,
+MergeFn make_merge(const System& system, const Kinds& kinds, const Plan& plan, int stage, bool messages_apart,
+                   const ExecOptions& options,
                    std::function<CommCost(const CommTemplate&, std::int32_t geometry)> cost) {
   Footprint tp;
   if (!separable(system, kinds, plan, stage, messages_apart, tp)) return {};
@@ -92,14 +96,16 @@ MergeFn make_merge(const System& system, const Kinds& kinds, const Plan& plan, i
     std::vector<Program> programs(1, pass);
     for (auto& op : programs[0].ops) op.host_issue_ns = 0;
     const System s = lonely(system, kinds, plan, tp, programs);
-    const auto run = execute(s, [&](std::int32_t, std::int32_t c, std::int32_t g) {
-      return cost(pass.comms[static_cast<std::size_t>(c)], g);
-    }, alone);
+    const auto run = execute(
+        s,
+        [&](std::int32_t, std::int32_t c, std::int32_t g) { return cost(pass.comms[static_cast<std::size_t>(c)], g); },
+        alone);
     if (!run || pass.ops.empty()) return std::nullopt;
     MergedPass m;
     m.ns = run->end.count();
     for (std::size_t i = 0; i < pass.ops.size(); ++i)
-      m.host_lead_ns = std::max(m.host_lead_ns, pass.ops[i].host_issue_ns - pass.ops.front().host_issue_ns - run->posted[i]);
+      m.host_lead_ns =
+          std::max(m.host_lead_ns, pass.ops[i].host_issue_ns - pass.ops.front().host_issue_ns - run->posted[i]);
     m.variance_ns2 = run->rank_white.front();
     m.spread_q20 = run->rank_spread.front();
     m.joins_kind = kinds.tp;

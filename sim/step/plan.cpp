@@ -34,7 +34,8 @@ core::Result<void> set_strides(const work::Scenario& s, Plan& plan) {
     if (axis == "dp") target = &plan.stride_d, extent = plan.dp;
     if (axis == "pp") target = &plan.stride_p, extent = plan.pp;
     if ((!target && axis != "ep") || seen.find(axis) != std::string::npos)
-      return inconsistent(s, "parallel.order", "expected each of tp, cp, ep, dp, pp once, joined by '-', found \"" + order + "\"");
+      return inconsistent(s, "parallel.order",
+                          "expected each of tp, cp, ep, dp, pp once, joined by '-', found \"" + order + "\"");
     seen += axis + " ";
     if (!target) continue;
     *target = stride;
@@ -50,18 +51,23 @@ core::Result<void> set_strides(const work::Scenario& s, Plan& plan) {
 core::Result<void> set_shard_size(const work::Scenario& s, int scaleup, Plan& plan) {
   const int n = plan.data_ranks();
   switch (plan.shard) {
-    case Shard::kDdp: plan.shard_size = 1; return {};
+    case Shard::kDdp:
+      plan.shard_size = 1;
+      return {};
     case Shard::kFsdpHybrid:
     case Shard::kFsdp2Hybrid: {
       int size = s.parallel.shard_size;
       if (size <= 0) size = std::gcd(n, std::max(1, scaleup / plan.tp));
       if (size > n || n % size != 0)
-        return inconsistent(s, "parallel.shard_size",
-                            "expected a divisor of the " + std::to_string(n) + " data-parallel ranks, found " + std::to_string(size));
+        return inconsistent(
+            s, "parallel.shard_size",
+            "expected a divisor of the " + std::to_string(n) + " data-parallel ranks, found " + std::to_string(size));
       plan.shard_size = size;
       return {};
     }
-    default: plan.shard_size = n; return {};
+    default:
+      plan.shard_size = n;
+      return {};
   }
 }
 
@@ -88,13 +94,18 @@ core::Result<Plan> make_plan(const work::Scenario& s, int world, int scaleup) {
   plan.tp = x.tp, plan.cp = x.cp, plan.pp = x.pp, plan.vpp = x.vpp, plan.world = world;
   plan.shard = x.shard;
   if (x.cp > 1)
-    return Error{ErrorCode::kUnsupported, s.file + ": parallel.cp", "context parallelism is not built yet, found cp = " + std::to_string(x.cp), ""};
+    return Error{ErrorCode::kUnsupported, s.file + ": parallel.cp",
+                 "context parallelism is not built yet, found cp = " + std::to_string(x.cp), ""};
   const int model = x.tp * x.cp * x.pp;
   if (world % model != 0 || world < model)
-    return inconsistent(s, "parallel", "tp x cp x pp = " + std::to_string(model) + " does not divide the cluster's " + std::to_string(world) + " devices");
+    return inconsistent(s, "parallel",
+                        "tp x cp x pp = " + std::to_string(model) + " does not divide the cluster's " +
+                            std::to_string(world) + " devices");
   plan.dp = x.dp > 0 ? x.dp : world / model;
   if (plan.dp * model != world)
-    return inconsistent(s, "parallel.dp", "tp x cp x pp x dp = " + std::to_string(plan.dp * model) + ", but the cluster has " + std::to_string(world) + " devices",
+    return inconsistent(s, "parallel.dp",
+                        "tp x cp x pp x dp = " + std::to_string(plan.dp * model) + ", but the cluster has " +
+                            std::to_string(world) + " devices",
                         "dp = " + std::to_string(world / model) + " or \"auto\"");
   if (auto e = work::validate_scenario(s, world); !e) return e.error();
   plan.sp = x.sp < 0 ? x.tp > 1 : (x.sp > 0 && x.tp > 1);
@@ -110,7 +121,8 @@ core::Result<Plan> make_plan(const work::Scenario& s, int world, int scaleup) {
 
 EffectivePlan describe(const Plan& plan, const work::Scenario& s) {
   EffectivePlan e;
-  e.tp = plan.tp, e.cp = plan.cp, e.pp = plan.pp, e.vpp = plan.vpp, e.dp = plan.dp, e.world = plan.world, e.sp = plan.sp;
+  e.tp = plan.tp, e.cp = plan.cp, e.pp = plan.pp, e.vpp = plan.vpp, e.dp = plan.dp, e.world = plan.world,
+  e.sp = plan.sp;
   e.schedule = plan.pp > 1 ? work::name(plan.schedule) : "none";
   e.shard = work::name(plan.shard);
   e.order = s.parallel.order;

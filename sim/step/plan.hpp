@@ -1,5 +1,6 @@
-// The effective plan: axes, rank coordinates, chunks of layers. Rank = sum of coordinate x stride, the first axis of `order`
-// fastest (Megatron's default tp-cp-ep-dp-pp). Chunk c of the pipeline lives on stage c % pp as its virtual stage c / pp.
+// The effective plan: axes, rank coordinates, chunks of layers. Rank = sum of coordinate x stride, the first axis of
+// `order` fastest (Megatron's default tp-cp-ep-dp-pp). Chunk c of the pipeline lives on stage c % pp as its virtual
+// stage c / pp.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -17,18 +18,18 @@ struct Plan {
   bool sp = false;
   work::Schedule schedule = work::Schedule::kNone;
   work::Shard shard = work::Shard::kZero1;
-  int shard_size = 1;    // data-parallel ranks (dp x cp) that parameters or optimizer are sharded over
+  int shard_size = 1;  // data-parallel ranks (dp x cp) that parameters or optimizer are sharded over
   std::int64_t accumulation = 1;
-  std::vector<int> layout;   // layers per chunk, chunks() entries
+  std::vector<int> layout;  // layers per chunk, chunks() entries
   int stride_t = 1, stride_c = 1, stride_d = 1, stride_p = 1;
 
   int chunks() const { return pp * vpp; }
   int rank(const Coordinates& x) const { return x.t * stride_t + x.c * stride_c + x.d * stride_d + x.p * stride_p; }
   Coordinates coordinates(int rank) const;
-  int data_ranks() const { return dp * cp; }           // ranks that hold the same parameters
+  int data_ranks() const { return dp * cp; }  // ranks that hold the same parameters
   int replicas() const { return data_ranks() / shard_size; }
-  bool fsdp() const;                                   // parameters or gradients sharded per unit
-  bool gathers_parameters() const;                     // parameters are sharded between uses (fsdp-full, zero-3)
+  bool fsdp() const;                // parameters or gradients sharded per unit
+  bool gathers_parameters() const;  // parameters are sharded between uses (fsdp-full, zero-3)
   bool hybrid() const;
 };
 

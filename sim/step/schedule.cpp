@@ -1,6 +1,6 @@
 // GPipe: Huang et al. 2019, all forward then all backward. 1F1B: Narayanan et al. 2021 (PipeDream-flush), warm-up of
-// pp - stage - 1. Interleaved 1F1B: same paper, warm-up of 2 (pp - stage - 1) + (vpp - 1) group, micro batches in groups of pp;
-// validate_scenario refuses others, as Megatron does (a smaller last group can deadlock).
+// pp - stage - 1. Interleaved 1F1B: same paper, warm-up of 2 (pp - stage - 1) + (vpp - 1) group, micro batches in
+// groups of pp; validate_scenario refuses others, as Megatron does (a smaller last group can deadlock).
 #include "sim/step/schedule.hpp"
 #include <algorithm>
 
@@ -63,10 +63,14 @@ std::vector<Pass> interleaved(const ScheduleShape& shape, int stage) {
 
 std::vector<Pass> make_schedule(work::Schedule schedule, const ScheduleShape& shape, int stage) {
   switch (schedule) {
-    case work::Schedule::kGpipe: return gpipe(shape);
-    case work::Schedule::kInterleaved1f1b: return shape.vpp > 1 ? interleaved(shape, stage) : one_f_one_b(shape, stage);
-    case work::Schedule::k1f1b: return one_f_one_b(shape, stage);
-    case work::Schedule::kNone: break;
+    case work::Schedule::kGpipe:
+      return gpipe(shape);
+    case work::Schedule::kInterleaved1f1b:
+      return shape.vpp > 1 ? interleaved(shape, stage) : one_f_one_b(shape, stage);
+    case work::Schedule::k1f1b:
+      return one_f_one_b(shape, stage);
+    case work::Schedule::kNone:
+      break;
   }
   return one_f_one_b({.pp = 1, .vpp = 1, .micro_batches = shape.micro_batches}, 0);
 }

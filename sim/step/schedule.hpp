@@ -10,7 +10,7 @@ namespace twin::step {
 
 struct Pass {
   bool forward = true;
-  int virtual_stage = 0;       // chunk = stage + pp * virtual_stage
+  int virtual_stage = 0;  // chunk = stage + pp * virtual_stage
   std::int32_t micro_batch = 0;
 };
 
@@ -22,7 +22,8 @@ struct ScheduleShape {
 // Passes of one stage in execution order; every (virtual stage, micro batch) appears once forward and once backward.
 std::vector<Pass> make_schedule(work::Schedule schedule, const ScheduleShape& shape, int stage);
 
-// Largest number of (virtual stage, micro batch) activations alive at once on the stage, and per virtual stage at that moment.
+// Largest number of (virtual stage, micro batch) activations alive at once on the stage, and per virtual stage at that
+// moment.
 struct InFlight {
   std::int64_t total = 0;
   std::vector<std::int64_t> per_virtual_stage;

@@ -17,7 +17,8 @@ std::vector<Unit> stage_units(const ProgramContext& c, int stage) {
   for (int v = 0; v < plan.vpp; ++v) {
     const int chunk = stage + plan.pp * v;
     if (chunk == 0) units.push_back({Unit::Kind::kEmbedding, v, -1, c.ends.embedding_parameters});
-    for (int l = 0; l < plan.layout[static_cast<std::size_t>(chunk)]; ++l) units.push_back({Unit::Kind::kLayer, v, l, c.block.parameters});
+    for (int l = 0; l < plan.layout[static_cast<std::size_t>(chunk)]; ++l)
+      units.push_back({Unit::Kind::kLayer, v, l, c.block.parameters});
     if (chunk == plan.chunks() - 1) {
       // A tied head on the embedding's own stage has no parameters of its own.
       const bool shared = c.scenario->model.tied_embeddings && plan.pp == 1;
@@ -72,7 +73,8 @@ class StageBuilder {
     const auto bytes = static_cast<double>(c_.block.tp_message_bytes);
     if (first || last) {
       gather_ = e_.comm(c_.kinds.tp, 0, CollectiveOp::kAllGather, bytes, c_.hold_tp, "tp all-gather", Category::kTp);
-      scatter_ = e_.comm(c_.kinds.tp, 0, CollectiveOp::kReduceScatter, bytes, c_.hold_tp, "tp reduce-scatter", Category::kTp);
+      scatter_ =
+          e_.comm(c_.kinds.tp, 0, CollectiveOp::kReduceScatter, bytes, c_.hold_tp, "tp reduce-scatter", Category::kTp);
       reduce_ = e_.comm(c_.kinds.tp, 0, CollectiveOp::kAllReduce, bytes, c_.hold_tp, "tp all-reduce", Category::kTp);
     }
     if (first) {
@@ -82,8 +84,8 @@ class StageBuilder {
     if (last) {
       head_ = e_.bundles.add("head+loss", {&c_.ends.head});
       head_backward_ = e_.bundles.add("head bwd", {&c_.ends.head_backward});
-      loss_ = e_.comm(c_.kinds.tp, 0, CollectiveOp::kAllReduce, static_cast<double>(c_.ends.loss_reduce_bytes), c_.hold_tp,
-                      "loss all-reduce", Category::kTp);
+      loss_ = e_.comm(c_.kinds.tp, 0, CollectiveOp::kAllReduce, static_cast<double>(c_.ends.loss_reduce_bytes),
+                      c_.hold_tp, "loss all-reduce", Category::kTp);
     }
   }
 
@@ -211,10 +213,10 @@ class StageBuilder {
     data_->after_backward(e_, unit, mb);
   }
 
-  // Blocking p2p (Megatron without overlap_p2p_comm): a receive is posted when the compute before it is done, together with
-  // the send of its result, and the next compute waits for both (interleaved: for the receive; there one batched call holds
-  // all four directions, which a wait for single sends would turn into a deadlock). Overlapped: receives are posted one
-  // pass ahead, nothing waits for sends.
+  // Blocking p2p (Megatron without overlap_p2p_comm): a receive is posted when the compute before it is done, together
+  // with the send of its result, and the next compute waits for both (interleaved: for the receive; there one batched
+  // call holds all four directions, which a wait for single sends would turn into a deadlock). Overlapped: receives are
+  // posted one pass ahead, nothing waits for sends.
   void receive(const Pass& p, bool embedding, bool head) {
     if (plan_.pp == 1) return;
     const bool source = p.forward ? embedding : head;
@@ -234,7 +236,8 @@ class StageBuilder {
     if (plan_.pp == 1 || (p.forward ? head : embedding)) return;
     const Stream stream = p.forward ? Stream::kPpSendForward : Stream::kPpSendBackward;
     // With tensor parallelism the pass ends in an exchange that the message needs too; it is the tp stream's last op.
-    unfinished_send_ = e_.communicate(stream, p.forward ? send_forward_ : send_backward_, {e_.last_compute(), e_.builder.last(Stream::kTp)});
+    unfinished_send_ = e_.communicate(stream, p.forward ? send_forward_ : send_backward_,
+                                      {e_.last_compute(), e_.builder.last(Stream::kTp)});
   }
 
   // After the last backward: remaining gradient traffic, tied embeddings, norm gradients, gradient norm with host sync,
@@ -244,8 +247,8 @@ class StageBuilder {
     data_->finish_gradients(e_);
     const double main_grad = c_.scenario->stack.main_grad_fp32 ? 4 : 2;
     if (c_.kinds.embedding >= 0 && (stage_ == 0 || stage_ == plan_.pp - 1)) {
-      const auto t = e_.comm(c_.kinds.embedding, 0, CollectiveOp::kAllReduce, c_.ends.embedding_parameters * main_grad, c_.hold_data,
-                             "embedding all-reduce", Category::kDp);
+      const auto t = e_.comm(c_.kinds.embedding, 0, CollectiveOp::kAllReduce, c_.ends.embedding_parameters * main_grad,
+                             c_.hold_data, "embedding all-reduce", Category::kDp);
       e_.wait_for(e_.communicate(Stream::kDpGrad, t, {e_.last_compute()}));
     }
     double parameters = 0, layers = 0;
@@ -254,22 +257,29 @@ class StageBuilder {
       layers += u.kind == Unit::Kind::kLayer ? 1 : 0;
     }
     if (plan_.sp && layers > 0) {
-      const auto t = e_.comm(c_.kinds.tp, 0, CollectiveOp::kAllReduce, c_.block.norm_parameters * layers * main_grad, c_.hold_tp,
-                             "norm gradient all-reduce", Category::kTp);
+      const auto t = e_.comm(c_.kinds.tp, 0, CollectiveOp::kAllReduce, c_.block.norm_parameters * layers * main_grad,
+                             c_.hold_tp, "norm gradient all-reduce", Category::kTp);
       e_.wait_for(e_.communicate(Stream::kTp, t, {e_.last_compute()}));
     }
     const double shard = parameters / plan_.shard_size;
-    const double grads = (plan_.shard == work::Shard::kDdp || plan_.shard == work::Shard::kZero1 || plan_.shard == work::Shard::kZero2)
-                             ? parameters : shard;
-    const KernelList norm = {{.kind = KernelKind::kElementwise, .bytes = shard * main_grad, .launches = 4, .label = "gradient norm"}};
+    const double grads =
+        (plan_.shard == work::Shard::kDdp || plan_.shard == work::Shard::kZero1 || plan_.shard == work::Shard::kZero2)
+            ? parameters
+            : shard;
+    const KernelList norm = {
+        {.kind = KernelKind::kElementwise, .bytes = shard * main_grad, .launches = 4, .label = "gradient norm"}};
     const auto norm_op = e_.compute(e_.bundles.add("gradient norm", {&norm}), Category::kOptimizer);
     if (c_.kinds.world >= 0 && c_.scenario->stack.distributed_tail) {
-      const auto t = e_.comm(c_.kinds.world, 0, CollectiveOp::kAllReduce, 16, 0, "gradient norm all-reduce", Category::kOther);
+      const auto t =
+          e_.comm(c_.kinds.world, 0, CollectiveOp::kAllReduce, 16, 0, "gradient norm all-reduce", Category::kOther);
       const auto op = e_.communicate(Stream::kDpGrad, t, {norm_op});
       e_.wait_for(op);
     }
     const KernelList step = {
-        {.kind = KernelKind::kOptimizer, .bytes = shard * c_.scenario->stack.optimizer_bytes_per_parameter, .launches = 4, .label = "adam"},
+        {.kind = KernelKind::kOptimizer,
+         .bytes = shard * c_.scenario->stack.optimizer_bytes_per_parameter,
+         .launches = 4,
+         .label = "adam"},
         {.kind = KernelKind::kElementwise, .bytes = grads * main_grad, .launches = 1, .label = "zero gradients"}};
     e_.compute(e_.bundles.add("optimizer", {&step}), Category::kOptimizer);
     data_->after_optimizer(e_);

@@ -1,6 +1,6 @@
 // The program of one pipeline stage: passes in schedule order, each a chain of block halves on the compute stream with
-// tensor-parallel exchanges, point-to-point messages at the ends, data-parallel traffic hooked in per parameter unit, and
-// the step's tail. Framework semantics: ../shared/reference/physics.md section 5, restated where each is emitted.
+// tensor-parallel exchanges, point-to-point messages at the ends, data-parallel traffic hooked in per parameter unit,
+// and the step's tail. Framework semantics: ../shared/reference/physics.md section 5, restated where each is emitted.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -23,11 +23,11 @@ struct ProgramContext {
   Timing timing;
   work::Block block;
   work::Ends ends;
-  double launch_ns = 0;         // host cost of one launch
-  std::int64_t step_fixed_ns = 0;   // host time per step outside kernels (logging, optimizer host work, data)
-  bool tp_overlap = false;      // userbuffers: needs sp, and the group on one host (CUDA IPC)
-  double tp_overlap_efficiency = 1; // time multiplier of GEMMs that are chunked for overlap
-  int tp_splits = 4;            // chunks of a pipelined reduce-scatter
+  double launch_ns = 0;              // host cost of one launch
+  std::int64_t step_fixed_ns = 0;    // host time per step outside kernels (logging, optimizer host work, data)
+  bool tp_overlap = false;           // userbuffers: needs sp, and the group on one host (CUDA IPC)
+  double tp_overlap_efficiency = 1;  // time multiplier of GEMMs that are chunked for overlap
+  int tp_splits = 4;                 // chunks of a pipelined reduce-scatter
   std::uint8_t hold_tp = 2, hold_tp_overlap = 1, hold_data = kHoldData;  // hold units of posted kernels (bundles.hpp)
 };
 
@@ -35,8 +35,8 @@ struct ProgramContext {
 struct Unit {
   enum class Kind : std::uint8_t { kEmbedding, kLayer, kHead } kind = Kind::kLayer;
   int virtual_stage = 0;
-  int layer = 0;             // within the virtual stage
-  double parameters = 0;     // on this device
+  int layer = 0;          // within the virtual stage
+  double parameters = 0;  // on this device
 };
 
 // Emits ops into a Program and keeps track of what the next compute op must wait for.
@@ -45,12 +45,17 @@ class Emitter {
   Emitter(Program& program, const ProgramContext& context);
   std::int32_t compute(std::int32_t bundle, Category category = Category::kCompute, std::int64_t host_lead_ns = 0);
   std::int32_t communicate(Stream stream, std::int32_t comm, std::vector<std::int32_t> dependencies);
-  void wait_for(std::int32_t op) { if (op >= 0) pending_.push_back(op); }
+  void wait_for(std::int32_t op) {
+    if (op >= 0) pending_.push_back(op);
+  }
   // What the next compute op follows: the exchange it waits for, else the last compute op.
   std::int32_t end_of_chain() const { return pending_.empty() ? last_compute() : pending_.back(); }
   std::int32_t last_compute() const { return builder.last(Stream::kCompute); }
-  std::int32_t comm(int kind, int role, fabric::CollectiveOp op, double bytes, std::uint8_t hold, const std::string& name, Category category);
-  void at(std::int32_t micro_batch, int chunk, int layer) { micro_batch_ = micro_batch, chunk_ = chunk, layer_ = layer; }
+  std::int32_t comm(int kind, int role, fabric::CollectiveOp op, double bytes, std::uint8_t hold,
+                    const std::string& name, Category category);
+  void at(std::int32_t micro_batch, int chunk, int layer) {
+    micro_batch_ = micro_batch, chunk_ = chunk, layer_ = layer;
+  }
   void host_sync(std::int32_t op) { host_sync_ = op, host_ns_ = 0; }
   double host_ns() const { return host_ns_; }
   void add_host_ns(double ns) { host_ns_ += ns; }
@@ -72,25 +77,29 @@ class Emitter {
 //
 // Tensor parallelism, forward half (attention or MLP):
 //   sp:           all-gather -> column GEMM, core, row GEMM -> reduce-scatter
-//   sp + overlap: the all-gather runs beside all but the last of tp chunks of the column GEMM (ring exchange), all but the
-//                 last of `tp_splits` chunks of the reduce-scatter run beside the row GEMM (pipelined); one chunk is exposed
+//   sp + overlap: the all-gather runs beside all but the last of tp chunks of the column GEMM (ring exchange), all but
+//   the
+//                 last of `tp_splits` chunks of the reduce-scatter run beside the row GEMM (pipelined); one chunk is
+//                 exposed
 //   no sp:        column GEMM, core, row GEMM -> all-reduce
-// Backward half: gather of the output gradient (beside dgrad with overlap); row dgrad + wgrad + core; the saved input is
-// gathered beside the column dgrad and the input gradient reduced beside the column wgrad (bulk) where the stack does so.
+// Backward half: gather of the output gradient (beside dgrad with overlap); row dgrad + wgrad + core; the saved input
+// is gathered beside the column dgrad and the input gradient reduced beside the column wgrad (bulk) where the stack
+// does so.
 class BlockOps {
  public:
   explicit BlockOps(Emitter& emitter);
-  void forward(Emitter& e, bool first, bool last) const;    // first, last: of the pass
+  void forward(Emitter& e, bool first, bool last) const;  // first, last: of the pass
   void backward(Emitter& e, bool first, bool last, bool recomputes) const;
 
  private:
   struct Half {
-    std::int32_t whole = -1;                                   // column GEMM + core + row GEMM
-    std::int32_t column_most = -1, middle = -1, row_most = -1; // chunked: (1-1/tp) column | rest, core, row/splits | row rest
+    std::int32_t whole = -1;  // column GEMM + core + row GEMM
+    std::int32_t column_most = -1, middle = -1,
+                 row_most = -1;  // chunked: (1-1/tp) column | rest, core, row/splits | row rest
   };
   struct HalfBackward {
-    std::int32_t row = -1;                                     // row dgrad + wgrad + core backward
-    std::int32_t row_most = -1, row_rest = -1;                 // chunked beside the gather
+    std::int32_t row = -1;                      // row dgrad + wgrad + core backward
+    std::int32_t row_most = -1, row_rest = -1;  // chunked beside the gather
     std::int32_t column_dgrad = -1, column_wgrad = -1, column_wgrad_quiet = -1;
   };
   Half make_half(Emitter& e, const work::BlockHalf& half, const std::string& name) const;
@@ -110,7 +119,8 @@ class BlockOps {
   std::int32_t enter_backward_ = -1, between_halves_backward_ = -1, between_layers_backward_ = -1, exit_backward_ = -1;
   std::int32_t whole_recompute_ = -1, mlp_until_fc2_ = -1;
   std::int32_t whole_forward_ = -1, whole_backward_ = -1, per_op_recompute_ = -1;
-  std::int32_t gather_ = -1, gather_overlapped_ = -1, scatter_ = -1, scatter_bulk_ = -1, reduce_ = -1, scatter_most_ = -1, scatter_rest_ = -1;
+  std::int32_t gather_ = -1, gather_overlapped_ = -1, scatter_ = -1, scatter_bulk_ = -1, reduce_ = -1,
+               scatter_most_ = -1, scatter_rest_ = -1;
 };
 
 // Duration of a pass that runs alone, for merging; see build_stage_program.
@@ -122,8 +132,8 @@ struct PassShape {
 // What a merged pass costs.
 struct MergedPass {
   std::int64_t ns = 0;
-  std::int64_t host_lead_ns = 0;                   // that issue must be ahead of its start
-  std::int64_t variance_ns2 = 0, spread_q20 = 0;   // lateness left at its end
+  std::int64_t host_lead_ns = 0;                  // that issue must be ahead of its start
+  std::int64_t variance_ns2 = 0, spread_q20 = 0;  // lateness left at its end
   std::int32_t joins_kind = -1;
 };
 using MergeFn = std::function<std::optional<MergedPass>(const Program& pass_alone)>;

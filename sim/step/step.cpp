@@ -27,8 +27,8 @@ class PreparedStep {
   StepOptions options;
   std::unique_ptr<topo::Cluster> cluster;
   Plan plan;
-  Structure structure;               // folded unless options.fold is off
-  std::vector<int> first_rank;       // of each class
+  Structure structure;          // folded unless options.fold is off
+  std::vector<int> first_rank;  // of each class
   std::vector<std::int32_t> class_of_rank;
   MemoryReport memory;
 };
@@ -37,29 +37,41 @@ namespace {
 
 device::AttentionKernel attention_kernel(const work::Stack& s) {
   switch (s.attention) {
-    case work::Stack::Attention::kUnfused: return device::AttentionKernel::kUnfused;
-    case work::Stack::Attention::kFlash1: return device::AttentionKernel::kFlash1;
-    case work::Stack::Attention::kFlash2: return device::AttentionKernel::kFlash2;
-    case work::Stack::Attention::kFlash3: return device::AttentionKernel::kFlash3;
+    case work::Stack::Attention::kUnfused:
+      return device::AttentionKernel::kUnfused;
+    case work::Stack::Attention::kFlash1:
+      return device::AttentionKernel::kFlash1;
+    case work::Stack::Attention::kFlash2:
+      return device::AttentionKernel::kFlash2;
+    case work::Stack::Attention::kFlash3:
+      return device::AttentionKernel::kFlash3;
   }
   return device::AttentionKernel::kFlash3;
 }
 
 device::Fp8Recipe fp8_recipe(work::Precision p) {
   switch (p) {
-    case work::Precision::kFp8Rowwise: return device::Fp8Recipe::kRowwise;
-    case work::Precision::kFp8Blockwise: return device::Fp8Recipe::kBlockwise;
-    case work::Precision::kMxfp8: return device::Fp8Recipe::kMx;
-    default: return device::Fp8Recipe::kTensorwise;
+    case work::Precision::kFp8Rowwise:
+      return device::Fp8Recipe::kRowwise;
+    case work::Precision::kFp8Blockwise:
+      return device::Fp8Recipe::kBlockwise;
+    case work::Precision::kMxfp8:
+      return device::Fp8Recipe::kMx;
+    default:
+      return device::Fp8Recipe::kTensorwise;
   }
 }
 
 device::Dtype gemm_dtype(work::Precision p) {
   switch (p) {
-    case work::Precision::kBf16: return device::Dtype::kBf16;
-    case work::Precision::kFp16: return device::Dtype::kFp16;
-    case work::Precision::kFp32: return device::Dtype::kFp32;
-    default: return device::Dtype::kFp8;
+    case work::Precision::kBf16:
+      return device::Dtype::kBf16;
+    case work::Precision::kFp16:
+      return device::Dtype::kFp16;
+    case work::Precision::kFp32:
+      return device::Dtype::kFp32;
+    default:
+      return device::Dtype::kFp8;
   }
 }
 
@@ -121,7 +133,8 @@ ProgramContext make_context(const PreparedStep& p, const Constants& k) {
   c.scenario = &s;
   c.plan = &p.plan;
   c.kinds = p.structure.kinds;
-  c.timing.device = device::resolve(p.cluster->spec(core::DeviceId{0}), stack, attention_kernel(s.stack), fp8_recipe(s.precision), k);
+  c.timing.device =
+      device::resolve(p.cluster->spec(core::DeviceId{0}), stack, attention_kernel(s.stack), fp8_recipe(s.precision), k);
   const double doublings = std::max(0.0, std::log2(p.plan.world / 8.0));
   c.timing.multiplier = k.get("stack." + stack) * (1 + k.get("scale.doubling") * doublings);
   c.timing.jitter_op = k.get("jitter.op");
@@ -155,7 +168,8 @@ Work count_flops(const work::Scenario& s) {
   w.model_flops = 3 * s.model.forward_flops_per_token(s.batch.seq, true) * tokens;
   w.model_flops_full = 3 * s.model.forward_flops_per_token(s.batch.seq, false) * tokens;
   double again = 0;
-  const double layer_share = 1 - 2.0 * static_cast<double>(s.model.hidden * s.model.vocab) / s.model.forward_flops_per_token(s.batch.seq, true);
+  const double layer_share = 1 - 2.0 * static_cast<double>(s.model.hidden * s.model.vocab) /
+                                     s.model.forward_flops_per_token(s.batch.seq, true);
   if (s.recompute == work::Recompute::kFull) again = layer_share;
   w.hardware_flops = w.model_flops * (3 + again) / 3;
   return w;
@@ -182,7 +196,8 @@ double lower_bound(const PreparedStep& p, const ProgramContext& c) {
     double t = 0;
     for (const auto* l : lists)
       for (const auto& k : *l)
-        if (k.kind == device::KernelKind::kGemm || k.kind == device::KernelKind::kAttention) t += k.flops / (spec.peak(k.dtype) * 1e12);
+        if (k.kind == device::KernelKind::kGemm || k.kind == device::KernelKind::kAttention)
+          t += k.flops / (spec.peak(k.dtype) * 1e12);
     return t;
   };
   double layer = 0;
@@ -202,20 +217,25 @@ double energy_per_device(const PreparedStep& p, const ProgramContext& c, double 
   const auto& m = c.timing.device;
   double joule = 0;
   const auto add = [&](const KernelList& list, double times) {
-    for (const auto& k : list) joule += times * (device::energy_j(k, m) - m.spec.idle_w * device::seconds(k, m, m.spec.sms));
+    for (const auto& k : list)
+      joule += times * (device::energy_j(k, m) - m.spec.idle_w * device::seconds(k, m, m.spec.sms));
   };
-  const double passes = static_cast<double>(p.plan.accumulation) * static_cast<double>(p.scenario.model.layers) / p.plan.pp;
+  const double passes =
+      static_cast<double>(p.plan.accumulation) * static_cast<double>(p.scenario.model.layers) / p.plan.pp;
   const double forwards = p.scenario.recompute == work::Recompute::kFull ? 2 : 1;
   for (const auto* h : {&c.block.attention, &c.block.mlp})
     for (const auto* l : {&h->pre, &h->first_gemm, &h->core, &h->last_gemm, &h->post}) add(*l, passes * forwards);
   for (const auto* h : {&c.block.mlp_backward, &c.block.attention_backward})
-    for (const auto* l : {&h->post, &h->last_dgrad, &h->last_wgrad, &h->core, &h->first_dgrad, &h->first_wgrad, &h->pre}) add(*l, passes);
+    for (const auto* l :
+         {&h->post, &h->last_dgrad, &h->last_wgrad, &h->core, &h->first_dgrad, &h->first_wgrad, &h->pre})
+      add(*l, passes);
   return joule + m.spec.idle_w * step_s;
 }
 
 }  // namespace
 
-core::Result<std::shared_ptr<const PreparedStep>> prepare_step(const work::Scenario& scenario, const StepOptions& options) {
+core::Result<std::shared_ptr<const PreparedStep>> prepare_step(const work::Scenario& scenario,
+                                                               const StepOptions& options) {
   auto p = std::make_shared<PreparedStep>();
   p->scenario = scenario;
   p->options = options;
@@ -230,7 +250,9 @@ core::Result<std::shared_ptr<const PreparedStep>> prepare_step(const work::Scena
   p->cluster = std::move(*cluster);
   const int world = p->cluster->devices();
   int scaleup = 0;
-  while (scaleup < world && p->cluster->scaleup_domain_of(core::DeviceId{scaleup}) == p->cluster->scaleup_domain_of(core::DeviceId{0})) ++scaleup;
+  while (scaleup < world &&
+         p->cluster->scaleup_domain_of(core::DeviceId{scaleup}) == p->cluster->scaleup_domain_of(core::DeviceId{0}))
+    ++scaleup;
   const auto& spec = p->cluster->spec(core::DeviceId{0});
   if (spec.peak(gemm_dtype(scenario.precision)) <= 0)
     return Error{ErrorCode::kInconsistent, scenario.file + ": precision",
@@ -239,7 +261,8 @@ core::Result<std::shared_ptr<const PreparedStep>> prepare_step(const work::Scena
   if (!plan) return plan.error();
   p->plan = std::move(*plan);
   p->memory = report_memory(scenario, p->plan, spec, world, scaleup);
-  auto structure = build_structure(p->plan, *p->cluster, scenario.faults, {.tied_embeddings = scenario.model.tied_embeddings});
+  auto structure =
+      build_structure(p->plan, *p->cluster, scenario.faults, {.tied_embeddings = scenario.model.tied_embeddings});
   if (!structure) return structure.error();
   p->structure = std::move(*structure);
   apply_device_speeds(*p->cluster, scenario.precision, p->structure.system);
@@ -247,7 +270,8 @@ core::Result<std::shared_ptr<const PreparedStep>> prepare_step(const work::Scena
   if (options.fold && !options.sample_jitter) {
     const Partition partition = refine(system);
     p->first_rank.assign(static_cast<std::size_t>(partition.rank_classes), -1);
-    for (std::size_t r = system.ranks(); r-- > 0;) p->first_rank[static_cast<std::size_t>(partition.rank_class[r])] = static_cast<int>(r);
+    for (std::size_t r = system.ranks(); r-- > 0;)
+      p->first_rank[static_cast<std::size_t>(partition.rank_class[r])] = static_cast<int>(r);
     system = quotient(system, partition);
     p->class_of_rank = partition.rank_class;
   } else {
@@ -266,12 +290,15 @@ core::Result<StepResult> run_step(const PreparedStep& p, const Constants& consta
                          .sample = p.options.sample_jitter,
                          .seed = p.options.seed};
   auto programs = std::make_shared<std::vector<Program>>();
-  const bool merge = p.options.merge != MergeMode::kOff && (!p.options.record || p.options.merge_recorded) && p.options.fold;
+  const bool merge =
+      p.options.merge != MergeMode::kOff && (!p.options.record || p.options.merge_recorded) && p.options.fold;
   const auto write_programs = [&](bool merged) {
     programs->clear();
     for (int stage = 0; stage < p.plan.pp; ++stage) {
       MergeFn fn;
-      if (merged) fn = make_merge(p.structure.system, p.structure.kinds, p.plan, stage, p.options.merge == MergeMode::kAuto, exec, costs);
+      if (merged)
+        fn = make_merge(p.structure.system, p.structure.kinds, p.plan, stage, p.options.merge == MergeMode::kAuto, exec,
+                        costs);
       programs->push_back(build_stage_program(context, stage, fn));
     }
   };
@@ -282,7 +309,8 @@ core::Result<StepResult> run_step(const PreparedStep& p, const Constants& consta
     return costs((*programs)[static_cast<std::size_t>(program)].comms[static_cast<std::size_t>(comm)], geometry);
   };
   auto timeline = execute(*system, cost, exec);
-  if (timeline && timeline->stats.merged_held > 0 && p.options.merge == MergeMode::kAuto) {  // bound by the host: op by op
+  if (timeline && timeline->stats.merged_held > 0 &&
+      p.options.merge == MergeMode::kAuto) {  // bound by the host: op by op
     write_programs(false);
     timeline = execute(*system, cost, exec);
   }
@@ -304,7 +332,8 @@ core::Result<StepResult> run_step(const PreparedStep& p, const Constants& consta
   if (p.options.record) {
     r.breakdown = break_down(*system, *timeline, r.critical_class);
     for (std::size_t i = 0; i < system->ranks(); ++i)
-      r.class_rows.push_back({.name = fmt::format("stage {} ({} ranks, first rank {})", system->program[i], system->population[i], p.first_rank[i]),
+      r.class_rows.push_back({.name = fmt::format("stage {} ({} ranks, first rank {})", system->program[i],
+                                                  system->population[i], p.first_rank[i]),
                               .ranks = system->population[i],
                               .first_rank = p.first_rank[i],
                               .stage = system->program[i],

@@ -16,7 +16,8 @@ struct GeometryHash {
   std::size_t operator()(const Geometry& g) const {
     std::uint64_t h = 1469598103934665603ull;
     const auto mix = [&h](std::int64_t v) { h = (h ^ static_cast<std::uint64_t>(v)) * 1099511628211ull; };
-    mix(g.ranks), mix(g.domains), mix(g.max_per_domain), mix(g.min_per_domain), mix(static_cast<int>(g.reach)), mix(g.scale);
+    mix(g.ranks), mix(g.domains), mix(g.max_per_domain), mix(g.min_per_domain), mix(static_cast<int>(g.reach)),
+        mix(g.scale);
     return h;
   }
 };
@@ -37,13 +38,15 @@ class Builder {
     for (const auto& f : faults) {
       if (f.kind != work::Fault::Kind::kSlow) continue;
       if (f.rank < 0 || f.rank >= plan_.world)
-        return core::Error{core::ErrorCode::kRange, "faults.slow.rank",
-                           "expected a rank in 0.." + std::to_string(plan_.world - 1) + ", found " + std::to_string(f.rank), ""};
+        return core::Error{
+            core::ErrorCode::kRange, "faults.slow.rank",
+            "expected a rank in 0.." + std::to_string(plan_.world - 1) + ", found " + std::to_string(f.rank), ""};
       auto& speed = s.speed[static_cast<std::size_t>(f.rank)];
       speed = static_cast<std::int32_t>(std::llround(speed * f.factor));
     }
     s.capacity.resize(static_cast<std::size_t>(cluster_.links()));
-    for (int l = 0; l < cluster_.links(); ++l) s.capacity[static_cast<std::size_t>(l)] = cluster_.capacity(core::LinkId{l});
+    for (int l = 0; l < cluster_.links(); ++l)
+      s.capacity[static_cast<std::size_t>(l)] = cluster_.capacity(core::LinkId{l});
     s.load_start.push_back(0);
     s.slot_start.push_back(0);
     if (auto e = add_groups(); !e) return e.error();
@@ -63,7 +66,8 @@ class Builder {
     auto& k = out_.kinds;
     if (plan_.tp > 1) k.tp = kind("tp", options.tp_nvls ? Algorithm::kNvls : Algorithm::kRing, false);
     const bool hybrid = plan_.shard_size < plan_.data_ranks() && plan_.hybrid();
-    if (plan_.data_ranks() > 1 && (!hybrid || plan_.shard_size > 1)) k.data = kind(hybrid ? "dp shard" : "dp", Algorithm::kRing, false);
+    if (plan_.data_ranks() > 1 && (!hybrid || plan_.shard_size > 1))
+      k.data = kind(hybrid ? "dp shard" : "dp", Algorithm::kRing, false);
     if (hybrid) k.replica = kind("dp replica", Algorithm::kRing, false);
     if (plan_.pp > 1) {
       k.forward = kind("pp forward", Algorithm::kPairwise, true);
@@ -150,7 +154,8 @@ class Builder {
     } else {
       pattern.geometry = control_geometry(members);
     }
-    const auto [it, fresh] = geometry_index_.try_emplace(pattern.geometry, static_cast<std::int32_t>(s.geometries.size()));
+    const auto [it, fresh] =
+        geometry_index_.try_emplace(pattern.geometry, static_cast<std::int32_t>(s.geometries.size()));
     if (fresh) s.geometries.push_back(pattern.geometry);
     const auto group = static_cast<std::int32_t>(s.group_kind.size());
     s.group_kind.push_back(kind_index);
@@ -163,7 +168,8 @@ class Builder {
     for (std::size_t i = 0; i < members.size(); ++i) {
       const auto role = static_cast<std::uint8_t>(kind.p2p ? i : 0);
       const auto rank = static_cast<std::size_t>(members[i]);
-      const auto membership = static_cast<std::size_t>(s.membership_of_kind[static_cast<std::size_t>(kind_index)] + role);
+      const auto membership =
+          static_cast<std::size_t>(s.membership_of_kind[static_cast<std::size_t>(kind_index)] + role);
       auto& cell = s.group_of[rank * static_cast<std::size_t>(s.memberships) + membership];
       TWIN_CHECK(cell < 0);
       cell = group;
@@ -180,7 +186,9 @@ class Builder {
     g.reach = cluster_.reach(DeviceId{members.front()}, DeviceId{members.back()});
     const int domain = cluster_.scaleup_domain_of(DeviceId{members.front()});
     std::int32_t in_first = 0;
-    while (in_first < g.ranks && cluster_.scaleup_domain_of(DeviceId{members[static_cast<std::size_t>(in_first)]}) == domain) ++in_first;
+    while (in_first < g.ranks &&
+           cluster_.scaleup_domain_of(DeviceId{members[static_cast<std::size_t>(in_first)]}) == domain)
+      ++in_first;
     g.max_per_domain = g.min_per_domain = in_first;
     g.domains = (g.ranks + in_first - 1) / in_first;
     return g;
@@ -195,8 +203,8 @@ class Builder {
 
 }  // namespace
 
-core::Result<Structure> build_structure(const Plan& plan, const topo::Cluster& cluster, const std::vector<work::Fault>& faults,
-                                        const StructureOptions& options) {
+core::Result<Structure> build_structure(const Plan& plan, const topo::Cluster& cluster,
+                                        const std::vector<work::Fault>& faults, const StructureOptions& options) {
   return Builder(plan, cluster).build(faults, options);
 }
 

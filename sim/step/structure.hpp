@@ -13,16 +13,16 @@ namespace twin::step {
 // Indices into System::kinds; -1 where the plan has no such communicator.
 struct Kinds {
   int tp = -1;
-  int data = -1;        // ranks that hold the same parameters, or the shard group of a hybrid plan
-  int replica = -1;     // across shard groups (hybrid)
-  int forward = -1;     // p2p to the next stage
-  int backward = -1;    // p2p to the previous stage
-  int embedding = -1;   // first and last stage (tied embeddings)
-  int world = -1;       // all ranks: control messages (norms, found-inf); loads no link
+  int data = -1;       // ranks that hold the same parameters, or the shard group of a hybrid plan
+  int replica = -1;    // across shard groups (hybrid)
+  int forward = -1;    // p2p to the next stage
+  int backward = -1;   // p2p to the previous stage
+  int embedding = -1;  // first and last stage (tied embeddings)
+  int world = -1;      // all ranks: control messages (norms, found-inf); loads no link
 };
 
 struct Structure {
-  System system;        // explicit: one entry per rank
+  System system;  // explicit: one entry per rank
   Kinds kinds;
 };
 
@@ -31,7 +31,7 @@ struct StructureOptions {
   bool tp_nvls = false;  // TP all-reduce reduced in the switch
 };
 
-core::Result<Structure> build_structure(const Plan& plan, const topo::Cluster& cluster, const std::vector<work::Fault>& faults,
-                                        const StructureOptions& options);
+core::Result<Structure> build_structure(const Plan& plan, const topo::Cluster& cluster,
+                                        const std::vector<work::Fault>& faults, const StructureOptions& options);
 
 }  // namespace twin::step

@@ -78,13 +78,14 @@ TEST_CASE("blocking launches and an unfused accumulation cost time", "[fast]") {
 }
 
 TEST_CASE("the breakdown partitions the step", "[fast]") {
-  for (const auto& sets : {std::initializer_list<const char*>{}, {"parallel.vpp=2"}, {"parallel.shard=fsdp2-full", "parallel.pp=1"}}) {
+  for (const auto& sets :
+       {std::initializer_list<const char*>{}, {"parallel.vpp=2"}, {"parallel.shard=fsdp2-full", "parallel.pp=1"}}) {
     step::StepOptions options;
     options.record = true;
     const auto r = run(sets, options);
     const auto& b = r.breakdown;
-    const double sum = b.compute + b.optimizer + b.exposed_tp + b.exposed_cp + b.exposed_ep + b.exposed_pp + b.exposed_dp + b.bubble +
-                       b.straggler + b.data + b.other;
+    const double sum = b.compute + b.optimizer + b.exposed_tp + b.exposed_cp + b.exposed_ep + b.exposed_pp +
+                       b.exposed_dp + b.bubble + b.straggler + b.data + b.other;
     CHECK(sum == Approx(r.step_time_s).epsilon(1e-9));
     CHECK(b.compute > 0.5 * r.step_time_s);
     REQUIRE(r.memory_samples.size() == static_cast<std::size_t>(r.classes));

@@ -109,11 +109,13 @@ TEST_CASE("flash attention, no dropout, GQA, gated MLP and fp8 change the saved 
   // Norm inputs and outputs 8 h; q, k, v 2 (h + 2 kv); what V is a view of keeps q and k before rotation 2 (h + kv);
   // context 2 h; activation inputs 4 f; fc2 input 2 f; lse 4 heads;
   // all / t.
-  CHECK(static_cast<double>(bf16.saved_bytes_none) == T / 4 * (8 * h + 2 * (h + 2 * kv) + 2 * (h + kv) + 2 * h + 6 * f + 4 * 32));
+  CHECK(static_cast<double>(bf16.saved_bytes_none) ==
+        T / 4 * (8 * h + 2 * (h + 2 * kv) + 2 * (h + kv) + 2 * h + 6 * f + 4 * 32));
   const auto fp8 = make_block(m, shape, Precision::kFp8, {}, 1);
   // Column-parallel inputs 1 byte each, fc2 input 1 byte, the context twice (16-bit for attention, 8-bit for the
   // projection).
-  CHECK(static_cast<double>(fp8.saved_bytes_none) == T / 4 * (6 * h + 2 * (h + 2 * kv) + 2 * (h + kv) + 3 * h + 5 * f + 4 * 32));
+  CHECK(static_cast<double>(fp8.saved_bytes_none) ==
+        T / 4 * (6 * h + 2 * (h + 2 * kv) + 2 * (h + kv) + 3 * h + 5 * f + 4 * 32));
   work::Stack titan;
   titan.sac_per_op = true;
   const auto sac = make_block(m, shape, Precision::kBf16, titan, 1);
