@@ -1,3 +1,4 @@
+// Error summaries by file and stratum, beside the best peer, the null model and the prototype on the same rows.
 #include <algorithm>
 #include <cmath>
 #include <set>

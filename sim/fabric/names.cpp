@@ -1,3 +1,5 @@
+// Names of collective operations, algorithms and protocols, as NCCL and nccl-tests spell them; `?` for values that
+// are none of them.
 #include "sim/fabric/collective.hpp"
 
 namespace twin::fabric {

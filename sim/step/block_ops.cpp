@@ -1,3 +1,5 @@
+// The ops of one transformer block for a stage's program: forward, recomputation and backward halves (attention, MLP)
+// with the tensor-parallel collectives around them, exposed or exchanged in parts while GEMMs run.
 #include <algorithm>
 #include "sim/step/stage_program.hpp"
 

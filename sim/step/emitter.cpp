@@ -1,3 +1,4 @@
+// Appends ops to a stage's program in issue order; keeps the host clock, so that each op knows when the host issued it.
 #include <algorithm>
 #include <cmath>
 #include "sim/core/check.hpp"

@@ -1,3 +1,5 @@
+// Memory over time per class: saved activations live from the first forward op to the last backward op of a (chunk,
+// micro batch) on the compute stream; all else is constant.
 #include <algorithm>
 #include <map>
 #include "sim/step/memory.hpp"

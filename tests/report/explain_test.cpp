@@ -1,3 +1,4 @@
+// Instances of communications and the critical path, on a hand-made step of two stages.
 #include "sim/report/explain.hpp"
 #include <catch2/catch.hpp>
 #include "sim/report/critical_path.hpp"

@@ -1,3 +1,4 @@
+// How numbers, tables and bars are printed.
 #include "sim/report/format.hpp"
 #include <catch2/catch.hpp>
 #include <limits>
