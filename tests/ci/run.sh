@@ -1,6 +1,7 @@
 #!/bin/bash
-# ./traintwin test --ci: all that a change must pass, cheapest first. Each step prints its name, and what it took; the
-# first that fails ends the run with its name. Builds in .build-ci, .build-asan, .build-tsan of the checkout.
+# ./traintwin test --ci: all that a change must pass. Each step prints its name, and what it took; the first that fails
+# ends the run with its name. Fast tests come early, all tests last, so that a good run ends with CTest's own summary.
+# Builds in .build-ci, .build-asan, .build-tsan of the checkout.
 set -uo pipefail
 root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root" || exit 2
@@ -12,7 +13,7 @@ step() {  # step NAME COMMAND...
   shift
   echo "== $name"
   "$@" || { echo "== FAILED: $name after $((SECONDS - start)) s (whole run $((SECONDS - began)) s)"; exit 1; }
-  echo "== ok: $name ($((SECONDS - start)) s)"
+  echo "== ok: $name ($((SECONDS - start)) s of $((SECONDS - began)) s)"
 }
 
 tools() {
@@ -40,12 +41,10 @@ build() {  # build PRESET TARGETS...
   return 1
 }
 
-closing=()
-tests() {  # tests FOLDER LABEL [TIMEOUT]
-  local log=$1/ci-ctest.log code=0
-  ctest --test-dir "$1" -L "$2" --output-on-failure --no-tests=error -j "$jobs" --timeout "${3:-600}" | tee "$log" || code=1
-  closing+=("$1, $2: $(grep -E 'tests passed|tests failed' "$log" | tail -1)")
-  return $code
+tests() {  # tests FOLDER TIMEOUT [CTEST ARGUMENTS]
+  local folder=$1 timeout=$2
+  shift 2
+  ctest --test-dir "$folder" --output-on-failure --no-tests=error -j "$jobs" --timeout "$timeout" "$@"
 }
 
 clang_warnings() {  # our sources, as clang sees them
@@ -62,14 +61,6 @@ fast_under() {  # fast_under FOLDER: the fast tests that are there, one program 
   done
 }
 
-fuzz() {
-  local t
-  for t in .build-asan/tests/fuzz_*; do
-    [ -x "$t" ] || continue
-    "$t" "tests/fuzz/corpus/$(basename "$t" | sed s/^fuzz_//)" 300 || { echo "finding in $t"; return 1; }
-  done
-}
-
 gate() { .build-ci/traintwin validate --gate --quiet --threads "$jobs" | tail -40; }
 
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
@@ -77,16 +68,14 @@ step "tools" tools
 step "scripts parse" scripts
 step "clang-format" format
 step "build, warnings are errors (g++)" build ci all
-step "fast tests" tests .build-ci fast
-step "slow tests" tests .build-ci slow 1200
-step "fuzz replay" tests .build-ci fuzz
-step "benchmark smoke" bash tests/ci/bench.sh .build-ci
+step "fast tests" tests .build-ci 600 -L fast
 step "accuracy gate" gate
+step "benchmark smoke" bash tests/ci/bench.sh .build-ci
 step "warnings are errors (clang)" clang_warnings
 step "address and undefined-behaviour sanitizers: build" build asan all
-step "address and undefined-behaviour sanitizers: fast tests" tests .build-asan fast 900
-step "address and undefined-behaviour sanitizers: fuzz replay" fuzz
+step "address and undefined-behaviour sanitizers: fast tests" tests .build-asan 900 -L fast
+step "address and undefined-behaviour sanitizers: fuzz replay" tests .build-asan 900 -L fuzz
 step "thread sanitizer: build" build tsan test_core test_validate
 step "thread sanitizer: threaded parts" fast_under .build-tsan/tests/test_core .build-tsan/tests/test_validate
-printf '%s\n' "${closing[@]}"
-echo "== CI passed in $((SECONDS - began)) s"
+echo "== all tests, after $((SECONDS - began)) s"
+tests .build-ci 1200 || { echo "== FAILED: all tests (whole run $((SECONDS - began)) s)"; exit 1; }
