@@ -15,6 +15,7 @@ namespace {
 struct Options {
   std::string op, cluster, ranks, min = "8", max = "1G", calibration, network = "fluid";
   double factor = 2;
+  int channels = 0;
   bool json = false;
 };
 
@@ -71,6 +72,7 @@ core::Result<Output> run(const Options& o, const Process& process) {
   if (!max) return max.error();
   request.min_bytes = *min;
   request.max_bytes = *max;
+  request.channels = o.channels;
   const auto constants = o.calibration.empty() ? core::Result<device::Constants>(device::Constants::builtin())
                                                : device::load_calibration(o.calibration);
   if (!constants) return constants.error();
@@ -100,6 +102,9 @@ Command add_collective(CLI::App& root, const Process& process) {
   app->add_option("--network", o->network, "fluid; flows: every message; simgrid: every message on SimGrid's solver")
       ->type_name("NAME")
       ->capture_default_str();
+  app->add_option("--channels", o->channels, "flows, simgrid: channels to step through; default: NCCL's choice")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64));
   app->add_option("--calibration", o->calibration, "constants from this file")->type_name("FILE");
   app->add_flag("--json", o->json, "one JSON object on stdout");
   return {app, [o, &process] { return run(*o, process); }};

@@ -25,6 +25,7 @@ struct CollectiveRequest {
   std::vector<core::DeviceId> members;  // send_recv: source, destination
   std::int64_t min_bytes = 8, max_bytes = std::int64_t{1} << 30;
   double factor = 2;
+  int channels = 0;  // of the message networks (network.hpp); 0: NCCL's choice
 };
 
 core::Result<std::vector<CollectiveRow>> collective_table(const View& view, const CollectiveRequest& request,

@@ -42,6 +42,7 @@ core::Result<void> retime(Network network, const View& view, const CollectiveReq
     const bool in_switch = choice.algorithm == Algorithm::kNvls || choice.algorithm == Algorithm::kNvlsTree ||
                            choice.algorithm == Algorithm::kSharp;
     if (in_switch) choice.algorithm = Algorithm::kRing;
+    if (request.channels > 0) choice.channels = row.channels = request.channels;
     const auto time = collective_time(network, view, request.op, row.bytes, request.members, choice, constants);
     if (!time) return time.error();
     row.algorithm = name(choice.algorithm);
