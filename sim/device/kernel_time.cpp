@@ -1,10 +1,9 @@
 // Kernel times from shapes. GEMM: the best of a family's tiles,
-//   t = padded FLOPs x (1 + k_half/k) / (rate x tile rate x SM share) / (tiles / (waves x SMs))^w, waves = ceil(tiles /
-//   SMs),
+//   t = padded FLOPs x (1 + k_half/k) / (rate x tile rate x SM share) / (tiles / (waves x SMs))^w,
+//   waves = ceil(tiles / SMs),
 // w < 1 because split-k and stream-k schedulers soften the last wave; then joined with its HBM traffic in a 4-norm,
 // plus a ramp. Attention: FLOPs / (asymptotic rate x s/(s + s0) x head-dimension term). Memory bound: bytes / rate +
-// ramp. Every time is at least lower_bound_seconds(). Sources of the numbers: constants.json. Range: m, n, k >= 1;
-// batch
+// ramp. Every time is at least lower_bound_seconds(). Sources of the numbers: constants.json. Range: m, n, k and batch
 // >= 1.
 #include "sim/device/kernel_time.hpp"
 #include <algorithm>
@@ -63,8 +62,7 @@ const char* dtype_class(Dtype d) {
   }
 }
 
-// Burst rate in FLOP/s: measured best matmul, else the data sheet with the share that measured parts of its family
-// reach.
+// Burst rate in FLOP/s: measured best matmul, else the data sheet with the share that its family's parts reach.
 double burst_rate(const Spec& spec, Dtype d, const Constants& c) {
   const auto i = static_cast<std::size_t>(d);
   if (spec.mamf_tflops[i] > 0) return spec.mamf_tflops[i] * 1e12;
@@ -87,8 +85,7 @@ double energy_ratio(Dtype d, const Constants& c) {
   }
 }
 
-// Relative to the best kernel of the accelerator: before Hopper (and outside NVIDIA) that is FlashAttention-2 or its
-// like.
+// Relative to the accelerator's best kernel: before Hopper (and outside NVIDIA) FlashAttention-2 or its like.
 double attention_factor(AttentionKernel kernel, const std::string& family, const Constants& c) {
   const bool has_flash3 = family == "hopper" || family == "blackwell";
   // A chain: FA1 against FA2 on any device, FA2 against FA3 where the hardware has what FA3 uses.

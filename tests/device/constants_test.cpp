@@ -107,8 +107,8 @@ TEST_CASE("constants: built-in ones are sane", "[device][fast]") {
     if (k.sd > 0) CHECK(k.value > 0);
   }
   for (const char* need : {"gemm.x.bf16", "gemm.x.fp8", "gemm.x.fp4", "attention.x", "fusion.x", "launch.x", "stack.x",
-                           "step_fixed.x", "overlap.hbm_share", "overlap.slowdown", "tp_overlap.efficiency",
-                           "scale.doubling", "jitter.op", "jitter.persistent", "host.sync_us"})
+                           "step_fixed.x", "overlap.hbm_share", "overlap.slowdown_data", "overlap.slowdown_tp",
+                           "tp_overlap.efficiency", "scale.doubling", "jitter.op", "jitter.persistent", "host.sync_us"})
     CHECK(c.index(need) >= 0);
   for (const auto& warning : structure_warnings(device_only())) FAIL_CHECK(warning);
 }

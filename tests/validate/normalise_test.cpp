@@ -67,8 +67,10 @@ TEST_CASE("every dense row becomes a scenario", "[validate][fast]") {
     REQUIRE(n.scenario);
     CHECK(n.measured_s.value() > 0);
     ++count[row.file];
-    ++steps;
-    stated += n.measured_from == "step_time_s";
+    if (!n.apart) {  // vtrain_single_node calibrates its stack's host costs and is no part of the accuracy figures
+      ++steps;
+      stated += n.measured_from == "step_time_s";
+    }
     const work::Scenario& s = *n.scenario;
     CHECK(s.parallel.tp * s.parallel.pp * s.parallel.dp == n.world);
     CHECK(s.batch.global % (s.parallel.dp * s.batch.micro) == 0);
@@ -82,14 +84,14 @@ TEST_CASE("every dense row becomes a scenario", "[validate][fast]") {
   }
   CHECK(steps == 435);
   CHECK(stated == 432);
-  const std::map<std::string, int> expected = {{"amd_primus", 2},        {"bloom_megatron_deepspeed", 80},
-                                               {"ibm_fms_fsdp", 4},      {"korthikanti_2022", 6},
-                                               {"llama3_paper", 1},      {"megatron_sc21", 4},
-                                               {"mlperf_gpt3", 18},      {"mlperf_llama31_8b", 7},
-                                               {"nvidia_dgxc", 36},      {"mosaicml_llmfoundry", 136},
-                                               {"nvidia_nemo_2407", 13}, {"nvidia_megatron_bridge", 30},
-                                               {"simumax_b200", 12},     {"torchtitan", 17},
-                                               {"vtrain_multi_node", 69}};
+  const std::map<std::string, int> expected = {{"amd_primus", 2},         {"bloom_megatron_deepspeed", 80},
+                                               {"ibm_fms_fsdp", 4},       {"korthikanti_2022", 6},
+                                               {"llama3_paper", 1},       {"megatron_sc21", 4},
+                                               {"mlperf_gpt3", 18},       {"mlperf_llama31_8b", 7},
+                                               {"nvidia_dgxc", 36},       {"mosaicml_llmfoundry", 136},
+                                               {"nvidia_nemo_2407", 13},  {"nvidia_megatron_bridge", 30},
+                                               {"simumax_b200", 12},      {"torchtitan", 17},
+                                               {"vtrain_multi_node", 69}, {"vtrain_single_node", 940}};
   CHECK(count == expected);
 }
 
