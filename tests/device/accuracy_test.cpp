@@ -99,7 +99,7 @@ std::vector<Measured> read_azure(const std::string& id, Dtype dtype) {
   for (const auto& entry : nlohmann::json::parse(in))
     if (entry.at("id") == id)
       for (const auto& row : entry.at("gemm_cublaslt")) {
-        const Kernel k = gemm(row.at("m"), row.at("n"), row.at("k"), dtype);
+        const Kernel k = gemm(row.at("n"), row.at("m"), row.at("k"), dtype);  // column-major: its m is our row
         out.push_back({k, k.flops / (row.at("tflops").get<double>() * 1e12)});
       }
   return out;
