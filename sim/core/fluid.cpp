@@ -1,5 +1,5 @@
 // Progressive filling on the touched component (mathematics: fluid.hpp). Active users of a link lie together in one
-// array, so that start and end are swaps. An activity that shares no link, the common case in a folded step, needs no
+// array, so that start and end are swaps. An activity that shares no tight link, the common case in a step, needs no
 // filling: its level with no other active is known from the start. Otherwise shared links wait in a heap by a level
 // that can only rise; caps, and links that one activity has for itself, in sorted order.
 #include "sim/core/fluid.hpp"
@@ -112,15 +112,15 @@ void Fluid::start(std::int32_t activity, Time now, std::int64_t bytes, std::int6
   x.last = now;
   x.finish = Time::never();
   x.dead = 0;
-  x.shared = 0;
+  x.most = std::min(x.alone, x.cap_level);
   ++x.version;
   for (std::uint32_t k = x.begin; k < x.end; ++k) {
     Link& l = link_at(uses_[k].link);
     uses_[k].place = l.count;
-    if (l.count == 1) ++at(users_[l.first].activity).shared;
-    x.shared += l.count > 0;
     users_[l.first + l.count++] = {activity, k, uses_[k].weight};
-    l.demand += Int128{uses_[k].weight} * x.phi;
+    const Int128 demand = Int128{uses_[k].weight} * x.phi;
+    l.demand += demand;
+    l.bound += demand * (x.most + 2);
     x.dead += l.capacity == 0;
   }
   dirty_activities_.push_back(activity);
@@ -139,37 +139,16 @@ void Fluid::end(std::int32_t activity) {
     User& hole = users_[l.first + uses_[k].place];
     hole = users_[l.first + --l.count];
     uses_[hole.use].place = uses_[k].place;
-    l.demand -= Int128{uses_[k].weight} * x.phi;
-    if (l.count == 1) --at(users_[l.first].activity).shared;
-    if (l.count > 0 && !alone) touch(uses_[k].link);
+    if (l.count > 0 && !alone && tight(l)) touch(uses_[k].link);
+    const Int128 demand = Int128{uses_[k].weight} * x.phi;
+    l.demand -= demand;
+    l.bound -= demand * (x.most + 2);
   }
 }
 
 void Fluid::touch(std::int32_t link) {
   if (std::exchange(link_at(link).dirty, true)) return;
   dirty_links_.push_back(link);
-}
-
-void Fluid::set_capacity(std::int32_t link, std::int64_t capacity) {
-  TWIN_CHECK(capacity >= 0 && capacity <= kUncapped);
-  Link& l = link_at(link);
-  if (l.capacity == capacity) return;
-  const int dies = (capacity == 0) - (l.capacity == 0);
-  l.capacity = capacity;
-  for (std::uint32_t i = 0; i < l.count; ++i) at(users_[l.first + i].activity).dead += dies;
-  for (Activity& x : activities_)
-    if (std::any_of(uses_.begin() + x.begin, uses_.begin() + x.end, [link](const Use& u) { return u.link == link; }))
-      set_alone(x);
-  if (l.count > 0) touch(link);
-}
-
-void Fluid::set_cap(std::int32_t activity, std::int64_t cap) {
-  Activity& x = at(activity);
-  TWIN_CHECK(x.active && cap >= 0 && cap <= kUncapped);
-  if (x.cap == cap) return;
-  x.cap = cap;
-  x.cap_level = (cap + x.phi - 1) / x.phi;
-  dirty_activities_.push_back(activity);
 }
 
 std::int64_t Fluid::rate_alone(std::int32_t activity, std::int64_t cap) const {
@@ -200,7 +179,7 @@ const std::vector<std::int32_t>& Fluid::solve(Time now) {
     if (!x.active || x.mark == epoch_) return;
     component_activities_.assign(1, a);
     ++solves_;
-    if (local && x.fresh && x.shared > 0 && starts_alone(a)) {  // not marked: a neighbour's component may hold it
+    if (local && x.fresh && shares(x) && starts_alone(a)) {  // not marked: a neighbour's component may hold it
       ++touched_;
     } else {
       x.mark = epoch_;
@@ -208,8 +187,11 @@ const std::vector<std::int32_t>& Fluid::solve(Time now) {
     }
     commit(now);
   };
-  for (std::int32_t l : dirty_links_)  // the users of a link are in one component
-    if (link_at(l).count > 0) seed(users_[link_at(l).first].activity, false);
+  for (std::int32_t id : dirty_links_) {  // the users of a tight link are in one component
+    const Link& l = link_at(id);
+    const std::uint32_t seeds = tight(l) ? std::min(l.count, 1U) : l.count;
+    for (std::uint32_t i = 0; i < seeds; ++i) seed(users_[l.first + i].activity, false);
+  }
   for (std::int32_t l : dirty_links_) link_at(l).dirty = false;
   for (std::int32_t a : dirty_activities_) seed(a, true);
   dirty_activities_.clear();
@@ -219,7 +201,7 @@ const std::vector<std::int32_t>& Fluid::solve(Time now) {
 
 void Fluid::solve_component() {
   Activity& seed = at(component_activities_.front());
-  if (seed.shared == 0) {
+  if (!shares(seed)) {
     ++touched_;
     seed.level = std::min(seed.alone, seed.cap_level);
     seed.next_rate = seed.dead > 0 ? 0 : rate_at(seed, seed.level);
@@ -231,7 +213,7 @@ void Fluid::solve_component() {
   }
 }
 
-// Everything connected to the seed over links that two or more use.
+// Everything connected to the seed over tight links that two or more use.
 void Fluid::collect() {
   shared_.clear();
   std::size_t next_link = 0, next_activity = 0;
@@ -260,6 +242,7 @@ void Fluid::collect_links(Activity& x) {
       x.limit = std::min(x.limit, uses_[k].alone);
       continue;
     }
+    if (!tight(l)) continue;
     shared_.push_back(k);
     if (l.mark == epoch_) continue;
     l.mark = epoch_;

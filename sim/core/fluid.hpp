@@ -29,10 +29,11 @@
 //              activities whose rate, and so finish(), changed. No allocation after the constructor but for scratch
 //              growth.
 // Local        a start or an end that cannot move any other rate is settled on its own links (fluid_local.cpp proves
-// it). Cost         start() and end(): linear in the activity's links. solve(): O(1) for an activity that shares no
-// link, else
-//              linear in the component's incidences, and n log n in those of links that two or more share: a link with
-//              one user acts on that user alone, like a cap. set_capacity(): linear in all incidences.
+//              it). A link that its users cannot fill, whatever the others do, joins no components (fluid_slack.cpp).
+// Cost         start() and end(): linear in the activity's links. solve(): the same for an activity that shares no link
+//              that can fill, else linear in the component's incidences, and n log n in those of links that two or more
+//              share: a link with one user acts on that user alone, like a cap. set_capacity(): linear in all
+//              incidences.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -114,12 +115,12 @@ class Fluid {
     Int128 remaining = 0;
     std::int64_t rate = 0, next_rate = 0, cap = 0, cap_level = 0, phi = 1;
     std::int64_t alone = 0;  // level with no other active
+    std::int64_t most = 0;   // while active: no level is higher, of alone and its cap
     std::int64_t level = 0;  // at which it was fixed
     std::int64_t limit = 0;  // while filling: level that its cap and the links it has for itself allow
     Time last, finish = Time::never();
     std::uint32_t begin = 0, end = 0;                // uses
     std::uint32_t shared_begin = 0, shared_end = 0;  // while filling: into shared_
-    std::uint32_t shared = 0;                        // links that others use too
     std::uint32_t version = 0;
     std::uint64_t mark = 0;
     std::int32_t dead = 0;  // links of capacity 0 that it crosses
@@ -127,6 +128,7 @@ class Fluid {
   };
   struct Link {
     Int128 demand = 0;          // sum of W phi over active users
+    Int128 bound = 0;           // sum of W phi (most + 2): what they can use together, and rounding
     Int128 left = 0, open = 0;  // while filling: capacity not taken, demand not fixed
     std::int64_t capacity = 0;
     std::uint32_t first = 0, count = 0;  // active users
@@ -145,6 +147,9 @@ class Fluid {
   const Activity& at(std::int32_t a) const { return activities_[static_cast<std::size_t>(a)]; }
   Activity& at(std::int32_t a) { return activities_[static_cast<std::size_t>(a)]; }
   Link& link_at(std::int32_t l) { return links_[static_cast<std::size_t>(l)]; }
+  static bool tight(const Link& l);  // it may fill
+  bool shares(const Activity& x) const;
+  void rebound(Activity& x);
   void solve_component();
   void collect();
   void collect_links(Activity& x);

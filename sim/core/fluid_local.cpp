@@ -13,7 +13,9 @@
 //          (k - 1) x open + (l - k + 1) a(M) >= (k + 1) x open, so M is not the lowest before only A is open on it,
 //          when its level is the one that l took the smallest of.
 // Rates of 1 or 0 are outside of this (the filling rounds 0 up to 1, stalled ones are not filled): then, and where a
-// link waits for solve() or another just started, the answer is no and the component is filled.
+// link waits for solve() or another just started, the answer is no and the component is filled. M need only be the
+// tight links with A active: the others take no part in either filling (fluid_slack.cpp; without A they are slack all
+// the more).
 #include <algorithm>
 #include "sim/core/fluid.hpp"
 #include "sim/core/fluid_arithmetic.hpp"
@@ -39,14 +41,12 @@ bool Fluid::others_on(const Use& use, std::int32_t activity, Others& out) const 
 
 bool Fluid::ends_alone(std::int32_t activity) const {
   const Activity& x = at(activity);
-  if (x.shared == 0) return true;
-  if (x.fresh || x.rate <= 1) return false;
   Others others;
   for (std::uint32_t k = x.begin; k < x.end; ++k) {
     const Use& use = uses_[k];
     const Link& l = links_[static_cast<std::size_t>(use.link)];
-    if (l.count == 1) continue;
-    if (!others_on(use, activity, others)) return false;
+    if (l.count == 1 || !tight(l)) continue;
+    if (x.fresh || x.rate <= 1 || !others_on(use, activity, others)) return false;
     if (others.level < x.level) continue;
     if (spread(l.capacity) - others.used - Int128{use.weight} * x.rate < 2 * l.demand) return false;
   }
@@ -65,6 +65,7 @@ bool Fluid::starts_alone(std::int32_t activity) {
       level = std::min(level, use.alone);
       continue;
     }
+    if (!tight(l)) continue;
     if (!others_on(use, activity, others)) return false;
     const Int128 left = spread(l.capacity) - others.used;
     if (left <= 0) return false;
@@ -75,7 +76,7 @@ bool Fluid::starts_alone(std::int32_t activity) {
   for (std::uint32_t k = x.begin; k < x.end; ++k) {
     const Use& use = uses_[k];
     const Link& l = links_[static_cast<std::size_t>(use.link)];
-    if (l.count == 1) continue;
+    if (l.count == 1 || !tight(l)) continue;
     others_on(use, activity, others);
     if (Int128{level - others.level} * use.weight * x.phi >= 2 * l.demand) continue;
     if (spread(l.capacity) - others.used - Int128{use.weight} * rate < 2 * l.demand) return false;

@@ -17,7 +17,30 @@ struct Draw {
   }
 };
 
+// Links 0..nics-1 bind their activities; each further link is a core link that all may cross, its capacity about what
+// `together` of them use, to the unit: it goes from slack to tight and back as they start and end.
+FluidStructure draw_cores(Draw& draw, std::int32_t max_links, std::int64_t max_activities) {
+  FluidStructure s;
+  const auto nics = static_cast<std::int32_t>(draw(1, max_links)), cores = static_cast<std::int32_t>(draw(1, 3));
+  const std::int64_t nic = draw(0, 1) == 0 ? std::int64_t{50} << 32 : draw(1000, std::int64_t{50} << 32);
+  for (std::int32_t l = 0; l < nics; ++l) s.capacity.push_back(draw(0, 5) == 0 ? nic / 2 : nic);
+  for (std::int32_t c = 0; c < cores; ++c) {
+    const std::int64_t together = draw(1, max_activities);
+    s.capacity.push_back(nic * together + (draw(0, 1) == 0 ? draw(-3, 3) * together : draw(-nic / 2, nic / 2)));
+  }
+  const std::int64_t activities = draw(1, max_activities);
+  for (std::int64_t a = 0; a < activities; ++a) {
+    const std::int64_t w = draw(0, 2) == 0 ? kWeightOne / 2 : kWeightOne;
+    std::vector<std::pair<std::int32_t, std::int64_t>> uses{{static_cast<std::int32_t>(draw(0, nics - 1)), w}};
+    for (std::int32_t c = 0; c < cores; ++c)
+      if (draw(0, 2) > 0) uses.push_back({nics + c, draw(0, 3) == 0 ? w / 2 : w});
+    s.add(draw(0, 3) == 0 ? draw(1, 8) : 1, uses);
+  }
+  return s;
+}
+
 FluidStructure draw_structure(Draw& draw, std::int32_t max_links, std::int64_t max_activities) {
+  if (draw(0, 2) == 0) return draw_cores(draw, max_links, max_activities);
   FluidStructure s;
   const bool round = draw(0, 1) == 0, dead = draw(0, 3) == 0, tiny = draw(0, 9) == 0;
   const auto links = static_cast<std::int32_t>(draw(1, max_links));
