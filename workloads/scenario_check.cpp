@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
 #include "sim/core/check.hpp"
 #include "workloads/scenario_reader.hpp"
 
@@ -167,11 +168,19 @@ std::optional<Error> check_recompute(const Scenario& s, int) {
 }
 
 std::optional<Error> check_faults(const Scenario& s, int world) {
+  constexpr double kMostSlow = 1000;  // a rank's speed is fixed point
+  std::unordered_map<int, double> slowness;
   for (std::size_t i = 0; i < s.faults.size(); ++i) {
     const Fault& f = s.faults[i];
     if (f.kind == Fault::Kind::kSlow && world > 0 && f.rank >= world)
       return inconsistent(s, fmt::format("faults[{}].slow.rank", i),
                           fmt::format("expected a rank below the cluster's {} devices, found {}", world, f.rank));
+    if (f.kind != Fault::Kind::kSlow) continue;
+    const double product = slowness[f.rank] = slowness.try_emplace(f.rank, 1.0).first->second * f.factor;
+    if (product > kMostSlow || product < 1 / kMostSlow)
+      return inconsistent(s, fmt::format("faults[{}].slow.factor", i),
+                          fmt::format("expected factors of rank {} that multiply to 1/{:g}..{:g}, found {:g}", f.rank,
+                                      kMostSlow, kMostSlow, product));
   }
   return std::nullopt;
 }

@@ -200,7 +200,7 @@ void read_fault(JsonReader& r, Fault& f) {
   if (auto nested = r.object(slow ? "slow" : "link")) {
     f.kind = slow ? Fault::Kind::kSlow : Fault::Kind::kLink;
     if (slow)
-      nested->required("rank", f.rank, 0, 1 << 22).required("factor", f.factor, 1e-6, 1e6);
+      nested->required("rank", f.rank, 0, 1 << 22).required("factor", f.factor, 1e-3, 1e3);
     else
       nested->required("match", f.match).required("capacity", f.capacity, 0, 1);
     r.absorb(*nested);
@@ -217,7 +217,7 @@ Field<S> faults_field(const std::string& name) {
     return json{{"type", "object"}, {"additionalProperties", false}, {"properties", std::move(properties)}};
   };
   const json item =
-      object({{"slow", object({{"rank", {{"type", "integer"}, {"minimum", 0}}}, {"factor", number(1e-6, 1e6)}})},
+      object({{"slow", object({{"rank", {{"type", "integer"}, {"minimum", 0}}}, {"factor", number(1e-3, 1e3)}})},
               {"link", object({{"match", is("string")}, {"capacity", number(0, 1)}})}});
   return {
       .name = name,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include "sim/cli/command.hpp"
+#include "sim/cli/usage.hpp"
 #include "sim/fabric/collective_table.hpp"
 #include "sim/fabric/network.hpp"
 #include "sim/report/format.hpp"
@@ -93,7 +94,8 @@ Command add_collective(CLI::App& root, const Process& process) {
   app->add_option("OP", o->op, "all_reduce, all_gather, reduce_scatter, broadcast, alltoall or sendrecv")->required();
   app->add_option("--cluster", o->cluster, "catalog name (dgx-h100x64) or file")->type_name("NAME|FILE")->required();
   app->add_option("--ranks", o->ranks, "the first N devices, or a list such as 0,8,16-23; default: all")
-      ->type_name("N|LIST");
+      ->type_name("N|LIST")
+      ->check(not_empty);
   app->add_option("--min", o->min, "smallest message (K, M, G: powers of 1024)")
       ->type_name("BYTES")
       ->capture_default_str();

@@ -2,6 +2,7 @@
 // still printed); 2 bad usage or input (stdout empty, one message on stderr); 3 a fault of our own.
 #include <cstdio>
 #include <exception>
+#include <new>
 #include "sim/cli/command.hpp"
 #include "sim/cli/usage.hpp"
 #include "sim/core/json_reader.hpp"
@@ -104,6 +105,11 @@ int main_guarded(int argc, const char* const* argv) {
 int main(int argc, char** argv) {
   try {
     return twin::cli::main_guarded(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs(
+        "traintwin: memory: expected enough for this input, found none left (a smaller batch, model or cluster)\n",
+        stderr);
+    return twin::cli::kBadUsage;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "traintwin: internal error: %s (a fault of traintwin, not of the input; please report it)\n",
                  e.what());

@@ -58,13 +58,18 @@ Result<Base> read_base(const ScenarioArgs& a) {
 }  // namespace
 
 void add_scenario_args(CLI::App& app, ScenarioArgs& args) {
-  app.add_option("SCENARIO", args.file, "scenario file (JSON) or catalog name; default: Llama-3 405B on 16,384 H100");
+  app.add_option("SCENARIO", args.file, "scenario file (JSON) or catalog name; default: Llama-3 405B on 16,384 H100")
+      ->check(not_empty);
   app.add_option("--set", args.sets, "change a field: parallel.tp=4 (repeat as needed)")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--cluster", args.cluster, "catalog name (dgx-h100x64) or file")->type_name("NAME|FILE");
+  app.add_option("--cluster", args.cluster, "catalog name (dgx-h100x64) or file")
+      ->type_name("NAME|FILE")
+      ->check(not_empty);
   for (const auto& reader : work::readers())
-    app.add_option(std::string("--") + reader.name, args.imports[reader.name], reader.sentence)->type_name("FILE");
+    app.add_option(std::string("--") + reader.name, args.imports[reader.name], reader.sentence)
+        ->type_name("FILE")
+        ->check(not_empty);
 }
 
 Result<work::Scenario> read_scenario_args(const ScenarioArgs& a) {

@@ -91,10 +91,7 @@ core::Result<Output> simulate(const Options& o, const work::Scenario& scenario, 
   if (o.stats) print_stats(*result, read_s, simulate_s, process);
   Output out{{}, result->memory.fits ? kDone : kAnswerIsNo};
   if (!result->memory.fits)
-    std::fprintf(stderr, "traintwin: does not fit in memory: %s of %s%s%s\n",
-                 report::format_bytes(result->memory.peak_bytes).c_str(),
-                 report::format_bytes(result->memory.capacity_bytes).c_str(), result->memory.advice.empty() ? "" : "; ",
-                 result->memory.advice.c_str());
+    std::fprintf(stderr, "traintwin: does not fit in memory: %s\n", result->memory.advice.c_str());
   if (o.json) {
     auto object = report::step_json(*result, {});
     if (o.explain) object["explain"] = report::explain(*result, *constants);
@@ -136,11 +133,11 @@ Command add_step(CLI::App& root, const Process& process) {
       "  traintwin step --megatron pretrain.sh --cluster dgx-h100x64 --json\n"
       "Exit 1: the model does not fit in memory; the result is still printed.");
   add_scenario_args(*app, o->scenario);
-  app->add_option("--calibration", o->calibration, "constants from this file")->type_name("FILE");
+  app->add_option("--calibration", o->calibration, "constants from this file")->type_name("FILE")->check(not_empty);
   app->add_flag("--json", o->json, "one JSON object on stdout");
   app->add_flag("--explain", o->explain, "critical path, exposed communication, constants and their sources");
   app->add_flag("--print-scenario", o->print_scenario, "the effective scenario as JSON; nothing is simulated");
-  app->add_option("--trace", o->trace, "write a Perfetto trace (ui.perfetto.dev)")->type_name("OUT");
+  app->add_option("--trace", o->trace, "write a Perfetto trace (ui.perfetto.dev)")->type_name("OUT")->check(not_empty);
   app->add_option("--html", o->html, "write an HTML report (not in this version)")->type_name("OUT");
   app->add_option("--fold", o->fold, "off: simulate every rank, not one per class")
       ->type_name("on|off")
@@ -154,7 +151,7 @@ Command add_step(CLI::App& root, const Process& process) {
   app->add_option("--network", o->network, "flows: expand collectives into messages")
       ->type_name("fluid|flows|simgrid")
       ->capture_default_str();
-  app->add_option("--seed", o->seed, "of --jitter sample")->type_name("N")->capture_default_str();
+  app->add_option("--seed", o->seed, "of --jitter sample")->type_name("N")->check(not_negative)->capture_default_str();
   app->add_flag("--stats", o->stats, "counts and times of the simulation, on stderr");
   return {app, [o, &process] { return run(*o, process); }};
 }

@@ -50,6 +50,12 @@ Error unknown_argument(const CLI::App& command, const std::string& argument) {
           hint_for(flag, flags_of(command), help)};
 }
 
+std::string not_empty(const std::string& value) { return value.empty() ? "expected a value, found an empty one" : ""; }
+
+std::string not_negative(const std::string& value) {
+  return value.rfind('-', 0) == 0 ? "expected a whole number of at least 0, found " + value : "";
+}
+
 Error parse_error(const CLI::App& command, const CLI::ParseError& error) {
   std::string text = error.what();
   const auto colon = text.find(": ");
@@ -59,6 +65,12 @@ Error parse_error(const CLI::App& command, const CLI::ParseError& error) {
     text = text.substr(colon + 2);
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) text = "expected a value, found none";
+  if (dynamic_cast<const CLI::ConversionError*>(&error)) {  // "Could not convert: --seed = x"
+    if (const auto equals = text.find(" = "); equals != std::string::npos && colon != std::string::npos) {
+      where += " " + text.substr(colon + 2, equals - colon - 2);
+      text = "expected a number, found '" + text.substr(equals + 3) + "'";
+    }
+  }
   if (dynamic_cast<const CLI::RequiredError*>(&error))
     text = "expected " + text.substr(0, text.find(" is required")) + ", found nothing";
   return {ErrorCode::kUsage, where, text, "traintwin " + command.get_name() + " --help shows the form"};

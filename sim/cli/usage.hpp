@@ -16,6 +16,9 @@ core::Error unknown_name(const std::string& where, const std::string& what, cons
 core::Error unknown_argument(const CLI::App& command, const std::string& argument);
 // What CLI11 found wrong, in our form.
 core::Error parse_error(const CLI::App& command, const CLI::ParseError& error);
+// Checks for CLI11: "" where all is well.
+std::string not_empty(const std::string& value);
+std::string not_negative(const std::string& value);
 std::string joined(const std::vector<std::string>& names);  // "a, b, c"
 
 }  // namespace twin::cli

@@ -87,6 +87,11 @@ core::Result<void> Constants::apply_calibration(std::string_view json_text, cons
   if (!root) return root.error();
   if (!root->is_object())
     return core::Error{.code = core::ErrorCode::kType, .where = file, .message = "expected an object with \"values\""};
+  if (!root->contains("values") && !root->contains("tables"))
+    return core::Error{.code = core::ErrorCode::kType,
+                       .where = file,
+                       .message = "expected \"values\" or \"tables\", found neither",
+                       .hint = "`traintwin validate --write-calibration OUT` writes such a file"};
   std::vector<std::string> names;
   for (const Constant& c : all_) names.push_back(c.name);
   for (const auto& [key, content] : root->items()) {

@@ -46,6 +46,22 @@ Members group_by_domain(const View& view, std::span<const core::DeviceId> member
   return m;
 }
 
+namespace {
+
+// "nic:node0/3:tx is down": links that a fault took away, at most three of them.
+std::string down_links(const View& view) {
+  std::string names;
+  int found = 0;
+  for (std::int32_t l = 0; l < view.links(); ++l) {
+    if (view.capacity(core::LinkId{l}) > 0) continue;
+    if (++found <= 3) names += (names.empty() ? "" : ", ") + view.link_name(core::LinkId{l});
+  }
+  if (found > 3) names += " and " + std::to_string(found - 3) + " more";
+  return found == 0 ? "a link on every path is down" : "down: " + names;
+}
+
+}  // namespace
+
 void Loads::add(core::DeviceId a, core::DeviceId b, std::int64_t units) {
   if (a == b || units <= 0 || !error_.empty()) return;
   if (!view_.route(a, b, units, raw_))
@@ -60,8 +76,7 @@ void Loads::flush() {
 }
 
 core::Result<Pattern> Loads::finish(const Members& members) {
-  if (!error_.empty())
-    return core::Error{core::ErrorCode::kInconsistent, "fabric", error_, "a link on every path is down"};
+  if (!error_.empty()) return core::Error{core::ErrorCode::kInconsistent, "fabric", error_, down_links(view_)};
   std::vector<LinkLoad> merged;
   if (!dense_.empty()) {
     flush();

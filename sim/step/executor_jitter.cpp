@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include "sim/core/elementary.hpp"
 #include "sim/core/fluid.hpp"
 #include "sim/core/order_statistics.hpp"
@@ -36,7 +37,10 @@ std::int64_t variance_of_max_q20(std::int64_t n) {
 
 std::int64_t lateness_sigma(std::int64_t variance, std::int64_t spread) {
   const auto square = static_cast<Int128>(variance) + ((static_cast<Int128>(spread) * spread) >> 40);
-  return square <= 0 ? 0 : core::isqrt(static_cast<std::int64_t>(square));
+  if (square <= 0) return 0;
+  if (square > std::numeric_limits<std::int64_t>::max())  // lateness over 3 s: to 2^-12 of it
+    return core::isqrt(static_cast<std::int64_t>(square >> 24)) << 12;
+  return core::isqrt(static_cast<std::int64_t>(square));
 }
 
 Join join(std::vector<Arrival>& arrivals, std::int64_t members) {

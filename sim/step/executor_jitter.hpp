@@ -14,6 +14,9 @@
 
 namespace twin::step {
 
+// Sums of variances saturate here (ns^2: a deviation of 1.5 s).
+constexpr std::int64_t kMostVariance = std::int64_t{1} << 61;
+
 struct Arrival {
   std::int64_t time = 0;
   std::int64_t sigma = 0;     // ns

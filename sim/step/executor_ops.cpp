@@ -41,7 +41,8 @@ SampledOp Engine::scaled(std::int32_t r, std::int32_t op, const Bundle& bundle) 
           .op = op,
           .work_ns = static_cast<std::int64_t>((speed * bundle.work_ns + kFull - 1) >> 20),
           .spread_work_ns = static_cast<std::int64_t>((speed * spread_work) >> 20),
-          .variance_ns2 = static_cast<std::int64_t>((speed * speed * bundle.variance_ns2) >> 40)};
+          .variance_ns2 = static_cast<std::int64_t>(
+              std::min<core::Int128>((speed * speed * bundle.variance_ns2) >> 40, kMostVariance))};
 }
 
 void Engine::launch_compute(std::int32_t r, std::int32_t op, const OpTable& row) {
@@ -100,7 +101,7 @@ void Engine::op_finished(std::int32_t r, std::int32_t op) {
       return x.table->program->bundles[static_cast<std::size_t>(o.body)];
     };
     const auto late = scaled(r, op, x.table->program->bundles[static_cast<std::size_t>(row.body)]);
-    x.variance += late.variance_ns2;
+    x.variance = std::min(x.variance + late.variance_ns2, kMostVariance);
     x.spread += persistent_sigma_q20_ * late.spread_work_ns + bundle_of(row).spread_q20;
     if (const auto kind = bundle_of(row).joins_kind; kind >= 0)
       seen_[static_cast<std::size_t>(std::int64_t{r} * s_.memberships +

@@ -93,21 +93,8 @@ core::Result<Plan> make_plan(const work::Scenario& s, int world, int scaleup) {
   const auto& x = s.parallel;
   plan.tp = x.tp, plan.cp = x.cp, plan.pp = x.pp, plan.vpp = x.vpp, plan.world = world;
   plan.shard = x.shard;
-  if (x.cp > 1)
-    return Error{ErrorCode::kUnsupported, s.file + ": parallel.cp",
-                 "context parallelism is not built yet, found cp = " + std::to_string(x.cp), ""};
-  const int model = x.tp * x.cp * x.pp;
-  if (world % model != 0 || world < model)
-    return inconsistent(s, "parallel",
-                        "tp x cp x pp = " + std::to_string(model) + " does not divide the cluster's " +
-                            std::to_string(world) + " devices");
-  plan.dp = x.dp > 0 ? x.dp : world / model;
-  if (plan.dp * model != world)
-    return inconsistent(s, "parallel.dp",
-                        "tp x cp x pp x dp = " + std::to_string(plan.dp * model) + ", but the cluster has " +
-                            std::to_string(world) + " devices",
-                        "dp = " + std::to_string(world / model) + " or \"auto\"");
   if (auto e = work::validate_scenario(s, world); !e) return e.error();
+  plan.dp = world / (x.tp * x.cp * x.pp);
   plan.sp = x.sp < 0 ? x.tp > 1 : (x.sp > 0 && x.tp > 1);
   plan.schedule = x.schedule;
   if (plan.schedule == work::Schedule::kNone && plan.pp > 1)

@@ -232,6 +232,29 @@ double energy_per_device(const PreparedStep& p, const ProgramContext& c, double 
   return joule + m.spec.idle_w * step_s;
 }
 
+// What a step may issue: about 100 bytes an op of a program, 30 an op that runs.
+constexpr std::int64_t kOpsPerLayer = 32;
+constexpr std::int64_t kMostProgramOps = 30'000'000, kMostOps = 200'000'000;
+
+// Refuses a simulation that would take memory and minutes without end; `simulated` ranks run one by one.
+core::Result<void> check_size(const work::Scenario& s, const Plan& plan, std::int64_t simulated, bool fold) {
+  const std::int64_t layers = s.model.layers + 2;
+  const std::int64_t most = std::max<std::int64_t>(1, kMostProgramOps / (kOpsPerLayer * layers));
+  if (plan.accumulation > most)
+    return Error{
+        ErrorCode::kRange, s.file + ": batch.global",
+        fmt::format("expected at most {} micro batches per replica with {} layers, found {} (global / (micro x "
+                    "dp) = {} / ({} x {}))",
+                    most, s.model.layers, plan.accumulation, s.batch.global, s.batch.micro, plan.dp),
+        "a larger micro, or a smaller global"};
+  const std::int64_t ops = plan.accumulation * kOpsPerLayer * (layers / plan.pp + 1);
+  if (simulated <= kMostOps / ops) return {};
+  return Error{ErrorCode::kRange, fold ? s.file + ": faults" : "--fold",
+               fmt::format("expected at most {} ranks that are simulated one by one at about {} ops each, found {}",
+                           kMostOps / ops, ops, simulated),
+               fold ? "faults leave too few ranks alike: fewer of them" : "on: one of each class is simulated"};
+}
+
 }  // namespace
 
 core::Result<std::shared_ptr<const PreparedStep>> prepare_step(const work::Scenario& scenario,
@@ -260,6 +283,8 @@ core::Result<std::shared_ptr<const PreparedStep>> prepare_step(const work::Scena
   auto plan = make_plan(scenario, world, scaleup);
   if (!plan) return plan.error();
   p->plan = std::move(*plan);
+  const bool fold = options.fold && !options.sample_jitter;
+  if (auto e = check_size(scenario, p->plan, fold ? 1 : world, fold); !e) return e.error();
   p->memory = report_memory(scenario, p->plan, spec, world, scaleup);
   auto structure =
       build_structure(p->plan, *p->cluster, scenario.faults, {.tied_embeddings = scenario.model.tied_embeddings});
@@ -267,8 +292,9 @@ core::Result<std::shared_ptr<const PreparedStep>> prepare_step(const work::Scena
   p->structure = std::move(*structure);
   apply_device_speeds(*p->cluster, scenario.precision, p->structure.system);
   auto& system = p->structure.system;
-  if (options.fold && !options.sample_jitter) {
+  if (fold) {
     const Partition partition = refine(system);
+    if (auto e = check_size(scenario, p->plan, partition.rank_classes, fold); !e) return e.error();
     p->first_rank.assign(static_cast<std::size_t>(partition.rank_classes), -1);
     for (std::size_t r = system.ranks(); r-- > 0;)
       p->first_rank[static_cast<std::size_t>(partition.rank_class[r])] = static_cast<int>(r);

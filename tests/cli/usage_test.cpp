@@ -63,6 +63,23 @@ const Case kGolden[] = {
     {"step --calibration missing.json", ""},
     {"step --megatron missing.sh --cluster dgx-h100x2", ""},
     {"validate missing.json", ""},
+    {"step ''",
+     "traintwin: step: SCENARIO: expected a value, found an empty one (traintwin step --help shows the form)\n"},
+    {"step --cluster ''",
+     "traintwin: step --cluster: expected a value, found an empty one (traintwin step --help shows the form)\n"},
+    {"collective all_reduce --cluster dgx-h100x2 --ranks ''", ""},
+    {"step --seed -1",
+     "traintwin: step --seed: expected a whole number of at least 0, found -1 (traintwin step --help shows the "
+     "form)\n"},
+    {"step --seed x", "traintwin: step --seed: expected a number, found 'x' (traintwin step --help shows the form)\n"},
+    {"step --set parallel.tp=65536 --set parallel.pp=65536", ""},
+    {"step --set batch.global=1000000000000", ""},
+    {"step --set cluster.nodes=100000 --set batch.global=6400000 --fold off", ""},
+    {"step --set 'faults=[{\"slow\":{\"rank\":1,\"factor\":1e6}}]'", ""},
+    {"step --set 'faults=[{\"slow\":{\"rank\":1,\"factor\":900}},{\"slow\":{\"rank\":1,\"factor\":900}}]'",
+     "traintwin: default scenario: faults[1].slow.factor: expected factors of rank 1 that multiply to 1/1000..1000, "
+     "found 810000\n"},
+    {"step --cluster dgx-h100x2048 --set 'faults=[{\"link\":{\"match\":\"nic:node0/*\",\"capacity\":0}}]'", ""},
 };
 
 }  // namespace
@@ -111,4 +128,27 @@ TEST_CASE("stdout that cannot be written is an error", "[fast]") {
   const auto t = twin::cli::test::shell("'" TWIN_BINARY_DIR "/traintwin' version >/dev/full");
   CHECK(t.exit == 2);
   CHECK(t.err.find("stdout: cannot be written") != std::string::npos);
+}
+
+TEST_CASE("links that cut the job off are named with the ranks", "[fast]") {
+  const auto t = traintwin("step --set 'faults=[{\"link\":{\"match\":\"nic:node0/*\",\"capacity\":0}}]'");
+  CHECK(t.exit == 2);
+  CHECK(t.err.find("no path from device") != std::string::npos);
+  CHECK(t.err.find("down: nic:node0/0:tx") != std::string::npos);
+}
+
+TEST_CASE("a file without constants is no calibration", "[fast]") {
+  const auto file = twin::cli::test::scratch().write("no_constants.json", R"({"model": "llama3-8b"})");
+  const auto t = traintwin("step --calibration " + file);
+  CHECK(t.exit == 2);
+  CHECK(t.err.find("expected \"values\" or \"tables\", found neither") != std::string::npos);
+}
+
+TEST_CASE("steps of many minutes do not overflow the jitter", "[fast]") {
+  const std::string one =
+      "--set cluster=dgx-h100x1 --set model=llama3-8b --set parallel.pp=1 --set parallel.vpp=1 "
+      "--set parallel.schedule=1f1b --set batch.global=8 --set batch.seq=2048 --json";
+  const auto slow = traintwin("step " + one + " --set 'faults=[{\"slow\":{\"rank\":1,\"factor\":1000}}]'");
+  CHECK(slow.exit == 0);
+  CHECK(slow.err.empty());
 }

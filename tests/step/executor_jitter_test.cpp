@@ -131,3 +131,10 @@ TEST_CASE("expected maxima agree with sampled noise on 1,024 ranks", "[step][jit
   c.persistent_sigma = 0.005;
   check(c, 10, 0.25);
 }
+
+TEST_CASE("a lateness of many seconds keeps its size", "[fast][jitter]") {
+  const std::int64_t spread = std::int64_t{6'000'000'000} << 20;  // 6 s: its square is beyond 63 bits
+  CHECK(std::abs(static_cast<double>(lateness_sigma(0, spread)) / 6e9 - 1) < 1e-5);
+  CHECK(std::abs(static_cast<double>(lateness_sigma(kMostVariance, spread)) / std::hypot(6e9, std::sqrt(0x1p61)) - 1) <
+        1e-5);
+}
