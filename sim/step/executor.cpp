@@ -1,5 +1,6 @@
 #include "sim/step/executor.hpp"
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include "sim/core/check.hpp"
 #include "sim/step/executor_engine.hpp"
@@ -145,7 +146,8 @@ core::Result<Timeline> Engine::run() {
     const auto spread = (static_cast<core::Int128>(x.spread) * x.spread) >> 40;
     timeline_.rank_white.push_back(x.variance);
     timeline_.rank_spread.push_back(x.spread);
-    timeline_.rank_variance.push_back(x.variance + static_cast<std::int64_t>(spread));
+    timeline_.rank_variance.push_back(static_cast<std::int64_t>(
+        std::min<core::Int128>(x.variance + spread, std::numeric_limits<std::int64_t>::max())));
   }
   for (const auto bytes : link_bytes_) timeline_.link_busy_bytes.push_back(static_cast<std::int64_t>(bytes >> 20));
   timeline_.stats.solves = fluid_.solves();
