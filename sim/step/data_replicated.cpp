@@ -39,13 +39,15 @@ class Replicated final : public DataParallel {
   }
 
   void after_backward(Emitter& e, int unit, std::int32_t micro_batch) override {
-    if (!overlap_grad_ || (!every_micro_batch_ && micro_batch != last_micro_batch_)) return;
+    if (!reduces_after(micro_batch)) return;
     const Bucket& b = buckets_[bucket_of(unit)];
-    if (b.first_unit == unit) last_reduce_ = e.communicate(Stream::kDpGrad, b.reduce, {e.last_compute()});
+    if (b.first_unit != unit) return;
+    last_reduce_ = e.communicate(Stream::kDpGrad, b.reduce, {e.last_compute()});
+    if (!overlap_grad_) e.wait_for(last_reduce_);
   }
 
   void finish_gradients(Emitter& e) override {
-    if (!overlap_grad_)
+    if (!overlap_grad_ && !every_micro_batch_)
       for (auto b = buckets_.rbegin(); b != buckets_.rend(); ++b)
         last_reduce_ = e.communicate(Stream::kDpGrad, b->reduce, {e.last_compute()});
     e.wait_for(last_reduce_);
@@ -57,11 +59,12 @@ class Replicated final : public DataParallel {
   }
 
   bool gathers_in(const Pass& p) const override { return shards_ && overlap_param_ && p.forward && p.micro_batch == 0; }
-  bool reduces_in(const Pass& p) const override {
-    return overlap_grad_ && !p.forward && (every_micro_batch_ || p.micro_batch == last_micro_batch_);
-  }
+  bool reduces_in(const Pass& p) const override { return !p.forward && reduces_after(p.micro_batch); }
 
  private:
+  bool reduces_after(std::int64_t micro_batch) const {
+    return every_micro_batch_ || (overlap_grad_ && micro_batch == last_micro_batch_);
+  }
   // Buckets close over whole units, per virtual stage, filled in the order in which gradients become ready.
   void make_buckets(Emitter& e) {
     const auto& s = *c_.scenario;
