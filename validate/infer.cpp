@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include "validate/words.hpp"
 
 namespace twin::validate {
 namespace {
@@ -10,14 +11,6 @@ namespace {
 using work::Precision;
 using work::Recompute;
 using work::Shard;
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 struct FamilyTraits {
   const char* name;

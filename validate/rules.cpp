@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include "validate/words.hpp"
 
 namespace twin::validate {
 namespace {
 
 using work::Precision;
 using work::Shard;
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 struct NodeRule {
   std::string_view accelerator;  // lower-case prefix of hardware.accelerator

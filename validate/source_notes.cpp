@@ -10,11 +10,10 @@
 #include <array>
 #include <cmath>
 #include "validate/infer.hpp"
+#include "validate/words.hpp"
 
 namespace twin::validate {
 namespace {
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 // Number at the end of a BLOOM row's id: the line of its table in the source.
 int bloom_line(const Row& row) {

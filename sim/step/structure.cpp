@@ -64,7 +64,7 @@ class Builder {
 
   void declare_kinds(const StructureOptions& options) {
     auto& k = out_.kinds;
-    if (plan_.tp > 1) k.tp = kind("tp", options.tp_nvls ? Algorithm::kNvls : Algorithm::kRing, false);
+    if (plan_.tp > 1) k.tp = kind("tp", Algorithm::kRing, false);
     const bool hybrid = plan_.shard_size < plan_.data_ranks() && plan_.hybrid();
     if (plan_.data_ranks() > 1 && (!hybrid || plan_.shard_size > 1))
       k.data = kind(hybrid ? "dp shard" : "dp", Algorithm::kRing, false);

@@ -28,7 +28,6 @@ struct Structure {
 
 struct StructureOptions {
   bool tied_embeddings = false;
-  bool tp_nvls = false;  // TP all-reduce reduced in the switch
 };
 
 core::Result<Structure> build_structure(const Plan& plan, const topo::Cluster& cluster,
