@@ -9,18 +9,22 @@ namespace twin::step {
 Emitter::Emitter(Program& p, const ProgramContext& c)
     : program(p), context(c), builder(p), bundles(p, builder, c.timing) {}
 
-std::int32_t Emitter::compute(std::int32_t bundle, Category category, std::int64_t host_lead_ns) {
-  TWIN_CHECK(bundle >= 0);
+Op Emitter::here(OpType type, Stream stream, Category category, std::int32_t body) const {
   Op op;
-  op.type = OpType::kCompute;
-  op.stream = Stream::kCompute;
+  op.type = type;
+  op.stream = stream;
   op.category = category;
-  op.body = bundle;
+  op.body = body;
   op.micro_batch = micro_batch_;
   op.chunk = static_cast<std::int16_t>(chunk_);
   op.layer = static_cast<std::int16_t>(layer_);
+  return op;
+}
+
+std::int32_t Emitter::compute(std::int32_t bundle, Category category, std::int64_t host_lead_ns) {
+  TWIN_CHECK(bundle >= 0);
+  Op op = here(OpType::kCompute, Stream::kCompute, category, bundle);
   op.host_issue_ns = std::llround(host_ns_ + context.launch_ns) + host_lead_ns;
-  op.host_sync = host_sync_;
   host_ns_ += context.launch_ns * static_cast<double>(bundles.launches(bundle));
   const auto id = builder.add(op, pending_);
   pending_.clear();
@@ -29,17 +33,9 @@ std::int32_t Emitter::compute(std::int32_t bundle, Category category, std::int64
 
 std::int32_t Emitter::communicate(Stream stream, std::int32_t comm_index, std::vector<std::int32_t> dependencies) {
   TWIN_CHECK(comm_index >= 0);
-  Op op;
-  op.type = OpType::kComm;
-  op.stream = stream;
-  op.category = program.comms[static_cast<std::size_t>(comm_index)].category;
-  op.body = comm_index;
-  op.micro_batch = micro_batch_;
-  op.chunk = static_cast<std::int16_t>(chunk_);
-  op.layer = static_cast<std::int16_t>(layer_);
+  Op op = here(OpType::kComm, stream, program.comms[static_cast<std::size_t>(comm_index)].category, comm_index);
   host_ns_ += context.launch_ns;
   op.host_issue_ns = std::llround(host_ns_);
-  op.host_sync = host_sync_;
   std::erase_if(dependencies, [](std::int32_t d) { return d < 0; });
   return builder.add(op, dependencies);
 }

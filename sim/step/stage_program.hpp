@@ -56,7 +56,6 @@ class Emitter {
   void at(std::int32_t micro_batch, int chunk, int layer) {
     micro_batch_ = micro_batch, chunk_ = chunk, layer_ = layer;
   }
-  void host_sync(std::int32_t op) { host_sync_ = op, host_ns_ = 0; }
   double host_ns() const { return host_ns_; }
   void add_host_ns(double ns) { host_ns_ += ns; }
 
@@ -66,11 +65,11 @@ class Emitter {
   BundleMaker bundles;
 
  private:
+  Op here(OpType type, Stream stream, Category category, std::int32_t body) const;  // at the current place
   std::vector<std::int32_t> pending_;
   std::int32_t micro_batch_ = -1;
   int chunk_ = -1, layer_ = -1;
   double host_ns_ = 0;
-  std::int32_t host_sync_ = -1;
 };
 
 // Bundles and comm templates of a transformer block, made once per program; emits one layer's forward or backward.
