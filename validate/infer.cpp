@@ -1,7 +1,6 @@
 #include "validate/infer.hpp"
 #include <fmt/format.h>
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include "validate/words.hpp"
 

@@ -1,21 +1,13 @@
 #include "validate/normalise.hpp"
 #include <fmt/format.h>
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include "validate/infer.hpp"
 #include "validate/rules.hpp"
+#include "validate/words.hpp"
 
 namespace twin::validate {
 namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 // Why the row is outside what a dense step covers, or empty.
 std::string out_of_scope(const Row& row) {

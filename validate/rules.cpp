@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include "validate/words.hpp"
 
 namespace twin::validate {
